@@ -1,0 +1,1 @@
+"""What a release costs, what a session may spend, and the ledger that remembers."""

@@ -1,0 +1,1 @@
+"""Where the exact integer parts are computed."""

@@ -1,0 +1,1 @@
+"""What users write, turned into a plan."""

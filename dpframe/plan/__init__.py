@@ -1,0 +1,1 @@
+"""The query as a frozen tree: no data, no noise, no engine."""

@@ -1,0 +1,1 @@
+"""Noisy parts, finished into columns with error bars."""
