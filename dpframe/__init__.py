@@ -1,1 +1,47 @@
-"""Differentially private queries for dataframes."""
+"""Differentially private queries for dataframes: ordinary SQL in, noisy answers with error bars out.
+
+>>> import dpframe as dp
+>>> session = dp.Session(dp.Budget(epsilon=1.0))
+"""
+
+from dpframe.budget.budget import Budget
+from dpframe.budget.loss import Loss
+from dpframe.declare import Keys, Range, Row, Unit
+from dpframe.errors import (
+    BudgetError,
+    DeclarationError,
+    DPFrameError,
+    EngineError,
+    InternalError,
+    LedgerError,
+    ParameterError,
+    QueryError,
+    SQLError,
+    UnboundedError,
+    UserError,
+)
+from dpframe.release.table import Release
+from dpframe.session import Query, Session
+
+__all__ = [
+    "Budget",
+    "BudgetError",
+    "DPFrameError",
+    "DeclarationError",
+    "EngineError",
+    "InternalError",
+    "Keys",
+    "LedgerError",
+    "Loss",
+    "ParameterError",
+    "Query",
+    "QueryError",
+    "Range",
+    "Release",
+    "Row",
+    "SQLError",
+    "Session",
+    "UnboundedError",
+    "Unit",
+    "UserError",
+]

@@ -1,0 +1,168 @@
+"""What an aggregate is made of: alternative recipes of parts, and how to finish from noisy ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeVar
+
+import polars as pl
+
+from dpframe.bounds.analysis import Typed, condition, refused, typed
+from dpframe.declare import Table
+from dpframe.errors import QueryError, UnboundedError
+from dpframe.plan.domains import Domain, Type
+from dpframe.plan.exprs import (
+    AggregateCall,
+    Call,
+    Column,
+    Expr,
+    columns_of,
+    conjunction,
+    conjuncts,
+)
+from dpframe.plan.parts import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One way to compute an aggregate.
+
+    `weights` says how far the answer moves when a part's noise moves by one unit of value; it
+    steers the split of the budget and the choice between recipes, and has no bearing on privacy.
+    """
+
+    parts: Mapping[str, Part]
+    weights: Mapping[str, float]
+    finish: Callable[[Mapping[str, pl.Expr]], pl.Expr]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The rows that an aggregate ranges over: their table, and what is known of their columns."""
+
+    table: Table
+    columns: Mapping[str, Domain] = field(hash=False)
+
+
+class Aggregate(ABC):
+    """An aggregate of SQL. A new one is one file: a subclass with `@aggregate`."""
+
+    sql_names: ClassVar[tuple[str, ...]]
+    """The SQL names that are read as this aggregate."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, call: AggregateCall, scope: Scope) -> Aggregate:
+        """Check the arguments, or refuse with the place and the fix."""
+
+    @property
+    @abstractmethod
+    def result(self) -> Domain:
+        """The type of the answer, for what is computed from it afterwards."""
+
+    @abstractmethod
+    def recipes(self) -> tuple[Recipe, ...]:
+        """The ways to compute it."""
+
+
+WHOLE = Domain(Type.INT, -(2**50), 2**50, nullable=False)
+"""The result of counting. The bounds only say that small multiples of it are integers again."""
+
+REAL = Domain(Type.FLOAT, nullable=False)
+"""The result of averaging."""
+
+AGGREGATES: dict[str, type[Aggregate]] = {}
+
+_A = TypeVar("_A", bound=type[Aggregate])
+
+
+def aggregate(cls: _A) -> _A:
+    """Register an aggregate under its SQL names."""
+    for name in cls.sql_names:
+        AGGREGATES[name] = cls
+    return cls
+
+
+# --- what several aggregates need ----------------------------------------------------------------
+
+
+def only_argument(call: AggregateCall, scope: Scope) -> Typed:
+    """The one argument of an aggregate, analysed."""
+    if len(call.args) != 1:
+        raise refused(
+            call,
+            f"has {len(call.args)} arguments",
+            why=f"{call.name} takes one",
+            fix=f"{call.name}(x)",
+        )
+    return typed(call.args[0], scope.columns)
+
+
+def not_distinct(call: AggregateCall) -> None:
+    """Refuse DISTINCT where it would have to be ignored."""
+    if call.distinct:
+        raise refused(
+            call,
+            "is not supported",
+            why="distinct values of a column are not measured; ignoring DISTINCT would be wrong",
+            fix=f"{call.name}(x) without DISTINCT, or COUNT(DISTINCT unit_column)",
+        )
+
+
+def summable(call: AggregateCall, scope: Scope) -> Typed:
+    """The argument of SUM or AVG: a number with declared bounds."""
+    not_distinct(call)
+    found = only_argument(call, scope)
+    if found.domain.type is Type.BOOL:
+        found = typed(Call("cast", call.args, ("BIGINT",), place=call.place), scope.columns)
+    if not found.domain.type.is_number:
+        raise refused(
+            call,
+            f"adds up a {found.domain.type.value}",
+            why="only numbers have a sum",
+            fix="COUNT(x), or SUM(CAST(x AS DOUBLE))",
+            kind=QueryError,
+        )
+    if not found.domain.is_bounded:
+        raise refused(
+            call,
+            "has no bounds",
+            why=_unbounded_reason(call.args[0], scope),
+            fix=_unbounded_fix(call.args[0], scope),
+            kind=UnboundedError,
+        )
+    return found
+
+
+def _unbounded_columns(expr: Expr, scope: Scope) -> list[str]:
+    return [c for c in columns_of(expr) if not scope.columns[c].is_bounded]
+
+
+def _unbounded_reason(expr: Expr, scope: Scope) -> str:
+    open_columns = _unbounded_columns(expr, scope)
+    if open_columns:
+        return f"one row could change the answer without limit: no range is declared for {', '.join(open_columns)}"
+    return "the expression can grow without limit within the declared ranges (a division by a range that holds 0, say)"
+
+
+def _unbounded_fix(expr: Expr, scope: Scope) -> str:
+    open_columns = _unbounded_columns(expr, scope)
+    if open_columns and isinstance(expr, Column):
+        return f'session.register(..., columns={{"{open_columns[0]}": dp.Range(low, high)}})'
+    if open_columns:
+        ranges = ", ".join(f'"{c}": dp.Range(low, high)' for c in open_columns)
+        return f"session.register(..., columns={{{ranges}}})"
+    return "bound it in the query: SUM(GREATEST(low, LEAST(x, high)))"
+
+
+def rows_where(call: AggregateCall, scope: Scope, present: Typed | None = None) -> Expr | None:
+    """The condition under which a row counts: its FILTER, and a value that is not NULL."""
+    conditions: tuple[Expr, ...] = ()
+    if call.where is not None:
+        conditions = conjuncts(condition(call.where, scope.columns).expr)
+    if present is not None and present.domain.nullable:
+        conditions += (Call("not", (Call("is_null", (present.expr,)),)),)
+    return conjunction(conditions)

@@ -1,0 +1,180 @@
+"""From a plan to what has to be measured: rows, public keys, and the parts of every aggregate."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import polars as pl
+
+from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
+from dpframe.bounds.analysis import Typed, condition, refused, typed
+from dpframe.bounds.keys import Evaluate, key_frame
+from dpframe.bounds.refine import refined
+from dpframe.bounds.sensitivity import Context, Sensitivity, extra_bits, sensitivity_of
+from dpframe.bounds.units import unit_of
+from dpframe.budget.split import predicted_error, shares
+from dpframe.declare import Table
+from dpframe.plan.exprs import AggregateCall, Column, Expr, conjunction
+from dpframe.plan.nodes import Aggregate as AggregateNode
+from dpframe.plan.nodes import Filter, Node, Scan, aggregate_of, chain
+from dpframe.plan.parts import CodedSum, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A query, analysed: everything that does not depend on its cost."""
+
+    table: Table
+    plan: Node
+    where: Expr | None
+    keys: tuple[tuple[str, Typed], ...]
+    frame: pl.DataFrame
+    aggregates: tuple[tuple[str, Aggregate], ...]
+
+    @property
+    def groups(self) -> int:
+        """How many rows the noisy table has."""
+        return self.frame.height if self.keys else 1
+
+    def context(self, norm: int) -> Context:
+        """What sensitivities depend on."""
+        return Context(self.table, self.groups, bool(self.keys), self.where is not None, norm)
+
+
+def compile_plan(plan: Node, table: Table, evaluate: Evaluate) -> Compiled:
+    """Analyse a plan over a table; whatever is not proven bounded is refused."""
+    node = aggregate_of(plan)
+    unit_of(node.parent, table)
+    predicates = tuple(n.predicate for n in chain(node.parent) if isinstance(n, Filter))
+    where = conjunction(predicates)
+    checked = None if where is None else condition(where, table.domains).expr
+    columns = refined(table.domains, where)
+    scope = Scope(table, columns)
+    keys = tuple((name, typed(expr, columns)) for name, expr in node.keys)
+    _refuse_unit_as_key(node, table)
+    aggregates = tuple((name, _resolve(call, scope)) for name, call in node.aggregates)
+    return Compiled(table, plan, checked, keys, key_frame(keys, columns, evaluate), aggregates)
+
+
+def scan_of(plan: Node) -> Scan:
+    """The table that a plan reads."""
+    return next(n for n in chain(plan) if isinstance(n, Scan))
+
+
+def _refuse_unit_as_key(node: AggregateNode, table: Table) -> None:
+    for _, expr in node.keys:
+        if expr == Column(table.unit_column or ""):
+            raise refused(
+                expr,
+                "names the protected unit",
+                why="one group per unit would release the units themselves",
+                fix="group by an attribute of the unit, or ask COUNT(DISTINCT unit)",
+            )
+
+
+def _resolve(call: AggregateCall, scope: Scope) -> Aggregate:
+    found = AGGREGATES.get(call.name)
+    if found is None:
+        near = difflib.get_close_matches(call.name, AGGREGATES, n=1)
+        known = ", ".join(sorted(AGGREGATES))
+        raise refused(
+            call,
+            "is not an aggregate that can be measured" + (f"; {near[0]} is" if near else ""),
+            why="each aggregate needs a proven bound on what one unit changes",
+            fix=f"use one of {known}",
+        )
+    return found.read(call, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The parts to measure for one norm, each with its sensitivity and share of the budget."""
+
+    context: Context
+    recipes: tuple[Recipe, ...]
+    """One per aggregate of the query."""
+    parts: tuple[Part, ...]
+    sensitivities: tuple[Sensitivity, ...]
+    bits: tuple[int, ...]
+    """How many bits finer than its code each part is measured."""
+    shares: tuple[Fraction, ...]
+    predicted: float
+    """Predicted squared error per unit of budget, for comparing layouts of one norm."""
+
+    def step(self, index: int) -> float:
+        """The value of one integer step of a part."""
+        part = self.parts[index]
+        shift = part.coding.shift if isinstance(part, CodedSum) else 0
+        return math.ldexp(1.0, -(shift + self.bits[index]))
+
+
+def layout_for(compiled: Compiled, norm: int) -> Layout:
+    """Choose a recipe per aggregate so that the predicted error of the whole query is least.
+
+    Recipes share parts, so the choice is joint: `SUM(x)` alone is measured directly, beside
+    `AVG(x)` it comes from the same centred sum and count for free. Each aggregate in turn takes
+    its best recipe given the others, until none changes.
+    """
+    context = compiled.context(norm)
+    options = [found.recipes() for _, found in compiled.aggregates]
+    sizes = {
+        part: _noise_size(part, context) for o in options for r in o for part in r.parts.values()
+    }
+    alone = [
+        min(predicted_error(_weights([recipe], [1.0], sizes), norm) or 1.0 for recipe in choices)
+        for choices in options
+    ]
+    chosen = [0] * len(options)
+
+    def error(picks: Sequence[int]) -> float:
+        recipes = [choices[pick] for choices, pick in zip(options, picks, strict=True)]
+        return predicted_error(_weights(recipes, alone, sizes), norm)
+
+    changed = True
+    while changed:
+        changed = False
+        for i, choices in enumerate(options):
+            best = min(range(len(choices)), key=lambda p: error([*chosen[:i], p, *chosen[i + 1 :]]))
+            better = error([*chosen[:i], best, *chosen[i + 1 :]]) < error(chosen) * (1 - 1e-9)
+            if best != chosen[i] and better:
+                chosen[i], changed = best, True
+    recipes = tuple(choices[pick] for choices, pick in zip(options, chosen, strict=True))
+    weights = _weights(recipes, alone, sizes)
+    parts = tuple(weights)
+    return Layout(
+        context,
+        recipes,
+        parts,
+        tuple(sensitivity_of(p, context) for p in parts),
+        tuple(extra_bits(p, context) for p in parts),
+        shares(list(weights.values()), norm),
+        predicted_error(weights, norm),
+    )
+
+
+def _noise_size(part: Part, context: Context) -> float:
+    """The sensitivity of a part in units of value, in the norm that its noise answers to."""
+    found = sensitivity_of(part, context)
+    size = (
+        float(found.l1)
+        if context.norm == 1 and found.l1 is not None
+        else math.sqrt(found.l2_squared)
+    )
+    shift = part.coding.shift if isinstance(part, CodedSum) else 0
+    return math.ldexp(size, -(shift + extra_bits(part, context)))
+
+
+def _weights(
+    recipes: Sequence[Recipe], alone: Sequence[float], sizes: Mapping[Part, float]
+) -> dict[Part, float]:
+    """How much the squared noise of each part, at unit budget, weighs in the query's error."""
+    weights: dict[Part, float] = {}
+    for recipe, base in zip(recipes, alone, strict=True):
+        for role, part in recipe.parts.items():
+            squared = (recipe.weights[role] * sizes[part]) ** 2 / base
+            weights[part] = weights.get(part, 0.0) + squared
+    return weights

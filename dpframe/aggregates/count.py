@@ -1,0 +1,77 @@
+"""COUNT: of rows, of values, of units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from dpframe.aggregates.base import (
+    WHOLE,
+    Aggregate,
+    Recipe,
+    Scope,
+    aggregate,
+    only_argument,
+    rows_where,
+)
+from dpframe.bounds.analysis import condition, refused
+from dpframe.plan.domains import Domain
+from dpframe.plan.exprs import AggregateCall, Call, Column, conjunction, conjuncts
+from dpframe.plan.parts import CountRows, CountUnits, Part
+
+
+@aggregate
+@dataclass(frozen=True, slots=True)
+class Count(Aggregate):
+    """The noisy number of rows, of non-null values, or of units.
+
+    Guarantee: one unit moves the count of rows by at most its weight, over all groups together;
+    it moves the count of units by at most 1 in each group it is in.
+    """
+
+    sql_names: ClassVar[tuple[str, ...]] = ("COUNT", "COUNT_IF")
+    part: Part
+
+    @classmethod
+    def read(cls, call: AggregateCall, scope: Scope) -> Count:
+        if call.distinct:
+            return cls(_units(call, scope))
+        if call.name == "COUNT_IF":
+            true = condition(call.args[0], scope.columns).expr
+            return cls(CountRows(conjunction((*conjuncts(rows_where(call, scope)), true))))
+        if not call.args:
+            return cls(CountRows(rows_where(call, scope)))
+        return cls(CountRows(rows_where(call, scope, only_argument(call, scope))))
+
+    @property
+    def result(self) -> Domain:
+        return WHOLE
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+            return noisy["count"].round(0).cast(pl.Int64)
+
+        return (Recipe({"count": self.part}, {"count": 1.0}, finish, "a count"),)
+
+
+def _units(call: AggregateCall, scope: Scope) -> CountUnits:
+    column = scope.table.unit_column
+    if len(call.args) == 1 and call.args[0] == Column(column or ""):
+        where = rows_where(call, scope)
+        # SQL's COUNT(DISTINCT x) leaves NULL out, though NULL is a unit like any other.
+        present = Call("not", (Call("is_null", call.args),))
+        return CountUnits(conjunction((*conjuncts(where), present)))
+    fix = (
+        f"COUNT(DISTINCT {column})"
+        if column
+        else "COUNT(*): in a table declared with dp.Row(), each row is its own unit"
+    )
+    raise refused(
+        call,
+        "is not supported",
+        why="the number of distinct values is measured for the unit's column only",
+        fix=fix,
+    )

@@ -1,0 +1,151 @@
+"""How far one unit can move a part, over all groups together, in each norm.
+
+Notation: a unit has N[k] rows in group k and contributes a vector v over the groups. Weighting
+(`engines`) leaves the p-norm of N at most r = max_rows, and scales v by the same factor, so with
+|v[k]| <= H * N[k] the p-norm of v is at most r * H. At row level r = 1 and N is a unit vector, so
+every norm is at most H. Replacing a unit is removing one and adding another: at most twice as far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpframe.declare import Table
+from dpframe.errors import InternalError
+from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+
+COUNT_BITS = 20
+"""Weighted counts are kept on a grid of 2^-20 of a row."""
+
+SUM_BITS = 30
+"""Weighted sums are kept on a grid on which a unit's contribution is about 2^30 steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The most that a part moves between neighbouring tables, in its own integer steps.
+
+    `l1` is None where only the Euclidean norm was bounded. The square of the L2 bound is kept
+    because the bound itself may be irrational. A part with all zero is a public constant.
+    """
+
+    l1: int | None
+    l2_squared: int
+    linf: int
+    why: str
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether no unit can move the part at all."""
+        return self.l2_squared == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the sensitivity of a part depends on, besides the part."""
+
+    table: Table
+    groups: int
+    """How many public groups there are; 1 and not `grouped` for a query without GROUP BY."""
+    grouped: bool
+    filtered: bool
+    norm: int
+    """The norm that weighting bounds: 1 for Laplace noise, 2 for Gaussian."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether units are bounded by weight; rows need no bounding."""
+        return self.table.unit_column is not None
+
+
+def extra_bits(part: Part, context: Context) -> int:
+    """How many bits finer than its own code a weighted part is kept, so that scaling stays exact."""
+    if not context.weighted:
+        return 0
+    rows = context.table.max_rows
+    match part:
+        case CountRows():
+            return COUNT_BITS
+        case CountUnits():
+            return COUNT_BITS if _units_may_exceed(context) else 0
+        case CodedSum():
+            return max(0, SUM_BITS - (part.magnitude * rows).bit_length())
+    raise InternalError(f"no grid for a {type(part).__name__}")
+
+
+def _units_may_exceed(context: Context) -> bool:
+    rows = context.table.max_rows
+    return context.groups > (rows if context.norm == 1 else rows * rows)
+
+
+def sensitivity_of(part: Part, context: Context) -> Sensitivity:
+    """The bound for one part. The harness in tests/privacy checks it on neighbouring tables."""
+    if context.weighted:
+        return _weighted(part, context)
+    if context.table.neighbors == "replace":
+        return _row_replaced(part, context)
+    size = _size(part)
+    why = f"one row adds or removes at most {_value(part, size)}"
+    return Sensitivity(size, size * size, size, why)
+
+
+def _size(part: Part) -> int:
+    """The most that one row adds to a part."""
+    return part.magnitude if isinstance(part, CodedSum) else 1
+
+
+def _value(part: Part, steps: int) -> str:
+    """A number of a part's steps, in units of value."""
+    return f"{part.coding.value(steps):,.6g}" if isinstance(part, CodedSum) else f"{steps:,}"
+
+
+def _row_replaced(part: Part, context: Context) -> Sensitivity:
+    always_there = not context.filtered and part.condition is None
+    if isinstance(part, CodedSum):
+        low, high = part.coding.low - part.centre, part.coding.high - part.centre
+        size = part.magnitude
+        if context.grouped:
+            across, within = 2 * size * size, (max(high, 0) - min(low, 0)) ** 2
+            squared = max(across, within)
+            why = f"one row leaves a group and enters another, by at most {_value(part, size)} each"
+            return Sensitivity(2 * size, squared, max(size, max(high, 0) - min(low, 0)), why)
+        if not always_there or part.nullable:
+            low, high = min(low, 0), max(high, 0)  # a row that is not there adds nothing
+        span = max(high - low, 1)
+        return Sensitivity(
+            span, span * span, span, f"one row changes by at most {_value(part, span)}"
+        )
+    if context.grouped:
+        return Sensitivity(2, 2, 1, "one row leaves a group and enters another")
+    if always_there:
+        return Sensitivity(0, 0, 0, "the number of rows is public")
+    return Sensitivity(1, 1, 1, "one row begins or ceases to count")
+
+
+def _weighted(part: Part, context: Context) -> Sensitivity:
+    rows, bits = context.table.max_rows, extra_bits(part, context)
+    if isinstance(part, CountUnits):
+        bound_l1 = min(rows, context.groups) if context.norm == 1 else None
+        bound_squared = min(rows * rows, context.groups)
+        each = 1
+        what = "one unit is counted once in a group"
+        if context.table.neighbors == "replace" and not context.grouped:
+            if not context.filtered and part.condition is None:
+                return Sensitivity(0, 0, 0, "the number of units is public")
+            return Sensitivity(1, 1, 1, "one unit begins or ceases to count")
+    else:
+        size = _size(part)
+        bound_l1 = rows * size if context.norm == 1 else None
+        bound_squared = (rows * size) ** 2
+        each = rows * size
+        what = f"one unit weighs at most {rows:,} rows of at most {_value(part, size)} each"
+    if context.norm == 1 and bound_l1 is not None:
+        bound_squared = min(bound_squared, bound_l1 * bound_l1)
+    twice = 2 if context.table.neighbors == "replace" else 1
+    step = twice << bits
+    return Sensitivity(
+        None if bound_l1 is None else bound_l1 * step,
+        bound_squared * step * step,
+        each * step,
+        what + (", and is replaced by another" if twice == 2 else ""),
+    )

@@ -1,0 +1,176 @@
+"""Plan expressions as DuckDB SQL. This is the only text that DuckDB is ever given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpframe.declare import Table
+from dpframe.errors import InternalError
+from dpframe.plan.domains import (
+    FIRST_DAY,
+    FIRST_TIME,
+    INT64,
+    LAST_DAY,
+    LAST_TIME,
+    Domain,
+    Type,
+)
+from dpframe.plan.exprs import Call, Column, Expr, Literal
+from dpframe.plan.functions import FUNCTIONS
+from dpframe.plan.parts import CodedSum
+from dpframe.plan.sqltext import duckdb_literal, duckdb_name
+
+Read = Callable[[str], str]
+"""The SQL that reads a column, by its name."""
+
+INFINITY = "CAST('inf' AS DOUBLE)"
+
+
+def sql_of(expr: Expr, read: Read) -> str:
+    """The SQL of an analysed expression."""
+    match expr:
+        case Column():
+            return read(expr.name)
+        case Literal():
+            if expr.value is None:
+                return f"CAST(NULL AS {_sql_type(expr.type)})"
+            return duckdb_literal(expr.value)
+        case Call():
+            args = [sql_of(arg, read) for arg in expr.args]
+            return FUNCTIONS[expr.function].duckdb(args, expr.params)
+    raise InternalError(f"no SQL for a {type(expr).__name__}")
+
+
+def _sql_type(kind: Type) -> str:
+    return "INTEGER" if kind is Type.NULL else kind.value
+
+
+def reader(table: Table) -> Read:
+    """Reads every column of a table through its declared domain."""
+    return lambda name: read_column(table, name)
+
+
+def stored(table: Table, name: str) -> str:
+    """A column in the plan's type, its values as they are. Only for what is exact that way."""
+    storage, column = table.storage[name], duckdb_name(name)
+    if storage.exact or storage.type is None:
+        return column
+    return f"CAST({column} AS {storage.type.value})"
+
+
+def read_column(table: Table, name: str) -> str:
+    """A column as the plan means it: NaN is NULL, and values lie in the declared domain.
+
+    A bound that is declared but not enforced would be a bug: noise is calibrated to it.
+    """
+    domain, storage, column = table.domains[name], table.storage[name], duckdb_name(name)
+    match domain.type:
+        case Type.INT:
+            text = _integer(column, domain, storage.low, storage.high)
+        case Type.FLOAT:
+            text = _float(stored(table, name), domain)
+        case Type.DATE:
+            text = _clamped(column, domain.low or FIRST_DAY, domain.high or LAST_DAY, "DATE")
+        case Type.TIMESTAMP:
+            text = _timestamp(column, domain, storage.name)
+        case _:
+            text = stored(table, name)
+    if domain.values is not None and domain.type is not Type.BOOL:
+        listed = ", ".join(duckdb_literal(v) for v in domain.values)
+        text = f"CASE WHEN {text} IN ({listed}) THEN {text} END"
+    if not domain.nullable:
+        text = f"COALESCE({text}, {duckdb_literal(domain.low)})"
+    return text
+
+
+def _integer(column: str, domain: Domain, least: int | None, most: int | None) -> str:
+    """Clamp in the stored type, which may be wider than 64 bits, then convert."""
+    low = INT64[0] if domain.low is None else domain.low
+    high = INT64[1] if domain.high is None else domain.high
+    arms = ""
+    if least is None or least < low:
+        arms += f" WHEN {column} < {low} THEN {low}"
+    if most is None or most > high:
+        arms += f" WHEN {column} > {high} THEN {high}"
+    return f"CAST(CASE{arms} ELSE {column} END AS BIGINT)" if arms else f"CAST({column} AS BIGINT)"
+
+
+def _float(value: str, domain: Domain) -> str:
+    if not domain.is_bounded:
+        return f"CASE WHEN NOT isnan({value}) THEN {value} END"
+    low, high = duckdb_literal(domain.low), duckdb_literal(domain.high)
+    return (
+        f"CASE WHEN {value} <= {low} THEN {low} WHEN {value} <= {high} THEN {value}"
+        f" WHEN {value} <= {INFINITY} THEN {high} END"
+    )
+
+
+def _clamped(column: str, low: object, high: object, kind: str) -> str:
+    first, last = (f"CAST('{end}' AS {kind})" for end in (low, high))
+    return (
+        f"CASE WHEN {column} < {first} THEN {first} WHEN {column} > {last} THEN {last}"
+        f" ELSE {column} END"
+    )
+
+
+def _timestamp(column: str, domain: Domain, kind: str) -> str:
+    """Clamp in the stored unit, so that converting to microseconds cannot overflow."""
+    low, high = domain.low or FIRST_TIME, domain.high or LAST_TIME
+    if kind == "TIMESTAMP_NS":
+        # Nanoseconds reach from 1677 to 2262 only; microseconds are rounded down, as in Polars.
+        inside = f"CASE WHEN {column} < CAST('1678-01-01' AS TIMESTAMP_NS) THEN CAST('1678-01-01' AS TIMESTAMP_NS) ELSE {column} END"
+        count = f"epoch_ns({inside})"
+        micro = f"make_timestamp(({count} - (({count} % 1000) + 1000) % 1000) // 1000)"
+        return _clamped(micro, low, high, "TIMESTAMP")
+    if kind in ("TIMESTAMP_MS", "TIMESTAMP_S"):
+        first, last = max(low, FIRST_TIME), min(high, LAST_TIME.replace(microsecond=0))
+        coarse = _clamped(column, first.replace(microsecond=0), last.replace(microsecond=0), kind)
+        return _clamped(f"CAST({coarse} AS TIMESTAMP)", low, high, "TIMESTAMP")
+    return _clamped(column, low, high, "TIMESTAMP")
+
+
+def code_of(part: CodedSum, table: Table) -> str:
+    """The integer code of a sum's expression, NULL where it adds nothing."""
+    code = _integer_code(part, table) if part.coding.is_integer else _grid_code(part, table)
+    if part.condition is None:
+        return code
+    return f"CASE WHEN {sql_of(part.condition, reader(table))} THEN {code} END"
+
+
+def _integer_code(part: CodedSum, table: Table) -> str:
+    value = sql_of(part.expr, reader(table))
+    if isinstance(part.expr, Column):
+        return value  # clamped on reading
+    # Clamped here whatever the analysis proved: the sensitivity rests on this line alone.
+    return _integer(f"({value})", Domain(Type.INT, part.coding.low, part.coding.high), None, None)
+
+
+def _grid_code(part: CodedSum, table: Table) -> str:
+    """The ladder that clamps, scales and rounds in one go.
+
+    What lies outside the bounds gets their codes, NaN and NULL fall through to NULL, and the rest
+    goes through CAST, which rounds half to even and cannot fail inside the bounds.
+    """
+    coding, otherwise = part.coding, ""
+    column = _plain_float_column(part.expr, table)
+    if column is not None:
+        # The ladder clamps as reading would, so the column need not be read first.
+        value = stored(table, column)
+        otherwise = "" if table.domains[column].nullable else f" ELSE {coding.low}"
+    else:
+        value = f"CAST({sql_of(part.expr, reader(table))} AS DOUBLE)"
+    low, high = (duckdb_literal(coding.value(code)) for code in (coding.low, coding.high))
+    return (
+        f"CASE WHEN {value} <= {low} THEN {coding.low} WHEN {value} <= {high}"
+        f" THEN CAST({value} * {duckdb_literal(2.0**coding.shift)} AS BIGINT)"
+        f" WHEN {value} <= {INFINITY} THEN {coding.high}{otherwise} END"
+    )
+
+
+def _plain_float_column(expr: Expr, table: Table) -> str | None:
+    """The column that an expression is, where that is a float with a range."""
+    if isinstance(expr, Column):
+        domain = table.domains[expr.name]
+        if domain.type is Type.FLOAT and domain.values is None:
+            return expr.name
+    return None

@@ -1,0 +1,206 @@
+"""Exact parts on Polars: lazy frames, collected by the streaming engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from dpframe.bounds.analysis import Typed
+from dpframe.declare import Storage
+from dpframe.engines.base import Engine, KeyFilter, Request, withhold_rows
+from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored
+from dpframe.plan.domains import Type
+from dpframe.plan.exprs import Column
+from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.parts import CodedSum, CountUnits, Part
+
+_INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
+    pl.Int8(): (8, True),
+    pl.Int16(): (16, True),
+    pl.Int32(): (32, True),
+    pl.Int64(): (64, True),
+    pl.Int128(): (128, True),
+    pl.UInt8(): (8, False),
+    pl.UInt16(): (16, False),
+    pl.UInt32(): (32, False),
+    pl.UInt64(): (64, False),
+}
+
+_PLAIN: dict[pl.DataType, Type] = {
+    pl.Boolean(): Type.BOOL,
+    pl.Float64(): Type.FLOAT,
+    pl.String(): Type.TEXT,
+    pl.Date(): Type.DATE,
+}
+
+
+def polars_storage(dtype: pl.DataType) -> Storage:
+    """How a Polars type is read.
+
+    >>> polars_storage(pl.UInt8()).high
+    255
+    """
+    if dtype in _INTEGER_BITS:
+        bits, signed = _INTEGER_BITS[dtype]
+        least = -(2 ** (bits - 1)) if signed else 0
+        return Storage(Type.INT, str(dtype), least, least + 2**bits - 1)
+    if dtype in _PLAIN:
+        return Storage(_PLAIN[dtype], str(dtype))
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
+        return Storage(Type.TIMESTAMP, str(dtype))
+    if isinstance(dtype, pl.Float32 | pl.Decimal):
+        return Storage(Type.FLOAT, str(dtype), exact=False)
+    if isinstance(dtype, pl.Enum | pl.Categorical):
+        return Storage(Type.TEXT, str(dtype).split("(")[0], exact=False)
+    return Storage(None, str(dtype))
+
+
+class PolarsEngine(Engine):
+    """A Polars frame, lazy or not."""
+
+    name = "Polars"
+
+    def __init__(self, data: pl.DataFrame | pl.LazyFrame) -> None:
+        self._frame = data.lazy()
+        self._rows = data.height if isinstance(data, pl.DataFrame) else None
+        self._schema = self._frame.collect_schema()
+
+    def storage(self) -> Mapping[str, Storage]:
+        return {name: polars_storage(dtype) for name, dtype in self._schema.items()}
+
+    def groups(self, request: Request) -> pl.DataFrame:
+        if request.table.unit_column is None:
+            return self._row_level(request)
+        return self._weighted(request)
+
+    def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
+        columns = [polars_of(e.expr, pl.col).alias(f"c{i}") for i, e in enumerate(exprs)]
+        return withhold_rows(
+            self.name, lambda: table.lazy().with_columns(columns).collect()
+        ).select(pl.col(f"c{i}").cast(POLARS_TYPES[e.domain.type]) for i, e in enumerate(exprs))
+
+    def _row_level(self, request: Request) -> pl.DataFrame:
+        rows, parts = self._prepared(request), self._parts(request)
+        if not request.keys:
+            return rows.select(parts).collect(engine="streaming")
+        found = rows.group_by(request.key_names).agg(parts)
+        return _admitted(found, request).collect(engine="streaming")
+
+    def _prepared(self, request: Request) -> pl.LazyFrame:
+        """The rows that pass, with the unit and the keys beside the columns."""
+        read = reader(request.table)
+        rows = self._frame
+        if request.where is not None:
+            rows = rows.filter(polars_of(request.where, read))
+        columns = []
+        for name, key, kept in zip(
+            request.key_names, request.keys, request.key_filters, strict=True
+        ):
+            if isinstance(key, Column) and kept.values is not None:
+                # Rows outside declared keys are dropped after grouping: no need to look them up.
+                columns.append(stored(request.table, key.name).alias(name))
+            else:
+                columns.append(polars_of(key, read).alias(name))
+        unit = request.table.unit_column
+        if unit is not None:
+            columns.append(pl.col(unit).alias("u"))
+        for i, part in enumerate(request.parts):
+            if isinstance(part, CodedSum):
+                columns.append(code_of(part, request.table).alias(f"c{i}"))
+            elif part.condition is not None:
+                columns.append(polars_of(part.condition, read).alias(f"w{i}"))
+        return rows.select(columns) if columns else rows
+
+    def _parts(self, request: Request) -> list[pl.Expr]:
+        return [self._part(i, part).alias(f"p{i}") for i, part in enumerate(request.parts)]
+
+    def _part(self, index: int, part: Part) -> pl.Expr:
+        if isinstance(part, CodedSum):
+            code = pl.col(f"c{index}")
+            total = (code if self._fits(part) else code.cast(pl.Int128)).sum().cast(pl.Int128)
+            if part.centre == 0:
+                return total
+            return total - code.count().cast(pl.Int128) * part.centre
+        if part.condition is None:
+            return pl.len().cast(pl.Int128)
+        return pl.col(f"w{index}").sum().cast(pl.Int128)
+
+    def _fits(self, part: CodedSum) -> bool:
+        """Whether every partial sum of codes fits in 64 bits; Polars would wrap silently."""
+        return self._rows is not None and self._rows * part.coding.magnitude() < 2**62
+
+    def _weighted(self, request: Request) -> pl.DataFrame:
+        """Group by (unit, keys), find heavy units, scale their parts, add up by keys."""
+        names = request.key_names
+        values = []
+        for i, (part, bits) in enumerate(zip(request.parts, request.bits, strict=True)):
+            value = self._part(i, part)
+            if isinstance(part, CountUnits):
+                value = (value > 0).cast(pl.Int128)
+            values.append((value * (1 << bits)).alias(f"p{i}"))
+        pairs = _admitted(
+            self._prepared(request)
+            .group_by("u", *names)
+            .agg(pl.len().cast(pl.Int128).alias("n"), *values),
+            request,
+        ).collect(engine="streaming")
+        scaled = _scaled(pairs, request)
+        parts = [pl.col(f"p{i}").sum() for i in range(len(request.parts))]
+        return scaled.group_by(names).agg(parts) if names else scaled.select(parts)
+
+
+def _admitted(groups: pl.LazyFrame, request: Request) -> pl.LazyFrame:
+    """Only groups that are public."""
+    for name, kept in zip(request.key_names, request.key_filters, strict=True):
+        test = _test(pl.col(name), kept)
+        if test is not None:
+            groups = groups.filter(test)
+    return groups
+
+
+def _test(key: pl.Expr, kept: KeyFilter) -> pl.Expr | None:
+    if kept.values is None:
+        return None if kept.null else key.is_not_null()
+    listed = key.is_in(list(kept.values))
+    return listed.fill_null(kept.null)
+
+
+def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
+    """Scale the parts of heavy units; only they are looked at twice.
+
+    Products stay below 2^127: codes of a unit are at most 2^41, its rows at most 2^40, the weight
+    at most 2^40.
+    """
+    rows = request.table.max_rows
+    bound = rows if request.norm == 1 else rows * rows
+    weight = pl.col("n") if request.norm == 1 else pl.col("n") * pl.col("n")
+    units = pairs.group_by("u").agg(weight.sum().alias("m"), pl.len().cast(pl.Int128).alias("g"))
+    heavy = units.filter((pl.col("m") > bound) | (pl.col("g") > bound))
+    if heavy.height == 0:
+        return pairs
+    heavy = heavy.select(
+        "u",
+        pl.when(pl.col("m") > bound).then(_norm(pl.col("m"), request.norm)).alias("m"),
+        pl.when(pl.col("g") > bound).then(_norm(pl.col("g"), request.norm)).alias("g"),
+    )
+    factor = rows if request.norm == 1 else rows << 20
+    columns = []
+    for i, part in enumerate(request.parts):
+        value, size = pl.col(f"p{i}"), pl.col("g" if isinstance(part, CountUnits) else "m")
+        # Rounding toward zero never lengthens a unit's vector; // alone rounds down.
+        shrunk = (value.abs() * factor // size) * value.sign()
+        columns.append(pl.when(size.is_null()).then(value).otherwise(shrunk).alias(f"p{i}"))
+    return pairs.join(heavy, on="u", how="left", nulls_equal=True).with_columns(columns)
+
+
+def _norm(squared_or_sum: pl.Expr, norm: int) -> pl.Expr:
+    """The norm as an integer, rounded up; for the Euclidean one, in units of 2^-20.
+
+    The square root is correctly rounded and scaling by 2^20 is exact, so the factor 1 + 2^-40
+    outweighs every rounding error, and the ceiling is at least the norm.
+    """
+    if norm == 1:
+        return squared_or_sum
+    root = squared_or_sum.cast(pl.Float64).sqrt() * 1048576.0
+    return (root * (1 + 2**-40)).ceil().cast(pl.Int128)

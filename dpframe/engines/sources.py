@@ -1,0 +1,187 @@
+"""From the data that a user hands over to the engine that computes on it."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from dpframe.engines.base import Engine, withhold_rows
+from dpframe.engines.polars import PolarsEngine
+from dpframe.errors import DeclarationError, ParameterError
+from dpframe.plan.sqltext import duckdb_literal, duckdb_name
+
+EngineName = Literal["duckdb", "polars"]
+
+
+def engine_for(data: Any, engine: EngineName | None) -> Engine:
+    """Open data on the engine that suits it, or on the one that was asked for.
+
+    Polars frames stay on Polars; relations, Arrow tables, pandas frames and files go to DuckDB,
+    which scans them in place.
+    """
+    if engine not in (None, "duckdb", "polars"):
+        raise ParameterError(
+            f"engine={engine!r} is unknown",
+            why="parts are computed on DuckDB or on Polars",
+            fix='engine="duckdb" or engine="polars", or leave it out',
+        )
+    if isinstance(data, str | Path):
+        return _files(str(data), engine or "duckdb")
+    if isinstance(data, pl.DataFrame | pl.LazyFrame):
+        return PolarsEngine(data) if engine != "duckdb" else _scanned_by_duckdb(data)
+    kind = type(data).__module__.partition(".")[0]
+    if kind in ("duckdb", "_duckdb") and hasattr(data, "query"):
+        return _relation(data, engine)
+    if kind == "pyarrow" and type(data).__name__ in ("Table", "RecordBatch"):
+        return PolarsEngine(_from_arrow(data)) if engine == "polars" else _scanned_by_duckdb(data)
+    if kind == "pandas" and type(data).__name__ == "DataFrame":
+        return (
+            PolarsEngine(pl.from_pandas(data)) if engine == "polars" else _scanned_by_duckdb(data)
+        )
+    raise DeclarationError(
+        f"a {type(data).__module__}.{type(data).__name__} cannot be registered",
+        why="dpframe reads Polars frames, DuckDB relations, Arrow tables, pandas frames and files",
+        fix='session.register("t", pl.DataFrame(...)), or a path such as "visits/*.parquet"',
+    )
+
+
+def _from_arrow(data: Any) -> pl.DataFrame:
+    frame = pl.from_arrow(data)
+    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+
+
+def _relation(data: Any, engine: EngineName | None) -> Engine:
+    from dpframe.engines.duckdb import DuckDBEngine
+
+    if engine == "polars":
+        raise DeclarationError(
+            "a DuckDB relation stays on DuckDB",
+            why="moving it to Polars would copy the whole table",
+            fix="leave engine= out, or register relation.pl()",
+        )
+    return DuckDBEngine(data)
+
+
+def _sandbox() -> Any:
+    """A DuckDB that reads what it is given and nothing else."""
+    import duckdb
+
+    return duckdb.connect(
+        config={
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "python_enable_replacements": False,
+        }
+    )
+
+
+def _locked(connection: Any, relation: Any) -> Engine:
+    from dpframe.engines.duckdb import DuckDBEngine
+
+    connection.execute("SET lock_configuration = true")
+    return DuckDBEngine(relation)
+
+
+def _scanned_by_duckdb(data: Any) -> Engine:
+    connection = _sandbox()
+    connection.register("data", data)
+    connection.execute("SET enable_external_access = false")
+    return _locked(connection, withhold_rows("DuckDB", lambda: connection.table("data")))
+
+
+def _files(path: str, engine: EngineName) -> Engine:
+    found = sorted(glob.glob(path, recursive=True)) if _is_pattern(path) else [path]
+    if not found or not all(Path(f).is_file() for f in found):
+        raise DeclarationError(
+            f"no file at {path!r}",
+            why="the path must name a Parquet or CSV file, or be a pattern that matches some",
+            fix='"visits.parquet", "visits/*.parquet" or "visits.csv"',
+        )
+    endings = {Path(f).suffix.lower() for f in found}
+    if endings <= {".parquet", ".pq"}:
+        return _parquet(found, engine)
+    if endings <= {".csv", ".tsv"}:
+        return _csv(found, engine)
+    raise DeclarationError(
+        f"{path!r} is neither Parquet nor CSV",
+        why=f"the files end in {', '.join(sorted(endings))}",
+        fix="convert them, or register pl.scan_ipc(...) and the like",
+    )
+
+
+def _is_pattern(path: str) -> bool:
+    return any(c in path for c in "*?[") and not Path(path).exists()
+
+
+def _parquet(files: list[str], engine: EngineName) -> Engine:
+    if engine == "polars":
+        return _opened(files, lambda: PolarsEngine(pl.scan_parquet(files, glob=False)))
+    connection = _sandbox()
+    listed = ", ".join(duckdb_literal(f) for f in files)
+    return _opened(
+        files,
+        lambda: _locked(connection, connection.sql(f"SELECT * FROM read_parquet([{listed}])")),
+    )
+
+
+def _csv(files: list[str], engine: EngineName) -> Engine:
+    """CSV cells are read as text and converted totally: a cell that does not parse is NULL.
+
+    The types are found once, now, and are taken as public, like any schema. If they were found
+    again at query time, or a bad cell raised an error, a single row could be told from the outside.
+    """
+    import duckdb
+
+    listed = ", ".join(duckdb_literal(f) for f in files)
+    connection = _sandbox()
+    tolerant = "all_varchar = true, header = true, ignore_errors = true, null_padding = true, strict_mode = false"
+
+    def open_duckdb() -> Engine:
+        sniffed = connection.sql(f"SELECT * FROM read_csv([{listed}], header = true)")
+        columns = ", ".join(
+            f"TRY_CAST({duckdb_name(c)} AS {t}) AS {duckdb_name(c)}"
+            for c, t in zip(sniffed.columns, sniffed.types, strict=True)
+        )
+        relation = connection.sql(f"SELECT {columns} FROM read_csv([{listed}], {tolerant})")
+        return _locked(connection, relation)
+
+    def open_polars() -> Engine:
+        sniffed = pl.scan_csv(files, glob=False, try_parse_dates=True).collect_schema()
+        text = pl.scan_csv(
+            files, glob=False, infer_schema=False, ignore_errors=True, truncate_ragged_lines=True
+        )
+        return PolarsEngine(text.select(_parsed(name, dtype) for name, dtype in sniffed.items()))
+
+    del duckdb
+    return _opened(files, open_polars if engine == "polars" else open_duckdb)
+
+
+def _parsed(name: str, dtype: pl.DataType) -> pl.Expr:
+    column = pl.col(name)
+    if dtype == pl.Date:
+        return column.str.to_date(strict=False)
+    if isinstance(dtype, pl.Datetime):
+        return column.str.to_datetime(time_unit="us", strict=False)
+    if dtype == pl.Boolean:
+        return column.str.to_lowercase().replace_strict(
+            {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+        )
+    return column.cast(dtype, strict=False)
+
+
+def _opened(files: list[str], open_engine: Any) -> Engine:
+    try:
+        engine: Engine = open_engine()
+        engine.storage()
+        return engine
+    except Exception as error:
+        kind = type(error).__name__
+    raise DeclarationError(
+        f"{files[0]!r} cannot be opened ({kind})",
+        why="it is not a readable file of its kind, or the files of the pattern have different columns",
+        fix="open it with pl.read_parquet or pl.read_csv to see what is wrong",
+    )

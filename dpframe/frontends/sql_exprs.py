@@ -1,0 +1,369 @@
+"""sqlglot expressions, read as plan expressions. What is not known is refused."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from dpframe.errors import DPFrameError
+from dpframe.frontends.sql_origin import origin_of, sql_error
+from dpframe.plan.domains import Type
+from dpframe.plan.exprs import Call, Expr, literal
+from dpframe.plan.functions import FUNCTIONS, Refused, by_sql_name, literal_as
+
+if TYPE_CHECKING:
+    from dpframe.frontends.sql_origin import SQLOrigin
+
+_TYPES = {
+    "TINYINT": "TINYINT",
+    "SMALLINT": "SMALLINT",
+    "INT": "INT",
+    "BIGINT": "BIGINT",
+    "DOUBLE": "DOUBLE",
+    "VARCHAR": "VARCHAR",
+    "TEXT": "VARCHAR",
+    "CHAR": "VARCHAR",
+    "DATE": "DATE",
+    "TIMESTAMP": "TIMESTAMP",
+    "DATETIME": "TIMESTAMP",
+    "TIMESTAMPNTZ": "TIMESTAMP",
+    "BOOLEAN": "BOOLEAN",
+}
+
+_DATE_FIELDS = {
+    "year": "year",
+    "quarter": "quarter",
+    "month": "month",
+    "week": "week",
+    "weekofyear": "week",
+    "day": "day",
+    "dayofmonth": "day",
+    "dayofweek": "dow",
+    "dayofweekiso": "isodow",
+    "dayofyear": "doy",
+    "hour": "hour",
+    "minute": "minute",
+    "second": "second",
+}
+
+_REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
+    exp.Window: (
+        "window functions are not answered",
+        "a window looks at many rows, so one row could change the values of all others",
+        "aggregate with GROUP BY instead",
+    ),
+    exp.Subquery: (
+        "subqueries are not answered yet",
+        "a subquery over private rows needs its own bound on what one unit changes",
+        "write the condition or the expression directly",
+    ),
+    exp.Select: (
+        "subqueries are not answered yet",
+        "a subquery over private rows needs its own bound on what one unit changes",
+        "write the condition or the expression directly",
+    ),
+    exp.Exists: (
+        "subqueries are not answered yet",
+        "a subquery over private rows needs its own bound on what one unit changes",
+        "write the condition or the expression directly",
+    ),
+    exp.ILike: (
+        "ILIKE is not answered yet",
+        "engines fold case differently",
+        "LOWER(x) LIKE 'pattern'",
+    ),
+    exp.Interval: (
+        "INTERVAL is not answered yet",
+        "date arithmetic is not bounded yet",
+        "compare with a date: d >= DATE '2024-01-31'",
+    ),
+    exp.Star: (
+        "* stands for rows",
+        "rows are private; only aggregates of them can be released",
+        "SELECT COUNT(*) FROM ...",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExprReader:
+    """Reads expressions of one statement; `leaf` decides what a column or an aggregate becomes."""
+
+    statement: str
+    leaf: Callable[[exp.Expression], Expr | None]
+
+    def read(self, node: exp.Expression) -> Expr:
+        """The plan expression of a node."""
+        found = self.leaf(node)
+        if found is not None:
+            return found
+        self._refuse_known(node)
+        reader = _READERS.get(type(node))
+        if reader is not None:
+            return reader(self, node)
+        if node.key in _DATE_FIELDS:
+            return self._call("extract", node, [node.this], (_DATE_FIELDS[node.key],))
+        return self._function(node)
+
+    def error(self, node: exp.Expression, what: str, *, why: str, fix: str) -> DPFrameError:
+        """An error at this node."""
+        return sql_error(node, self.statement, what, why=why, fix=fix)
+
+    def value(self, node: exp.Expression | None) -> Any:
+        """The value of a literal, or an error: parameters are fixed before any row is read."""
+        match node:
+            case exp.Literal() if node.is_string:
+                return node.this
+            case exp.Literal():
+                return _number(node.this)
+            case exp.Boolean():
+                return bool(node.this)
+            case exp.Null():
+                return None
+            case exp.Neg(this=exp.Literal() as inner) if not inner.is_string:
+                return -_number(inner.this)
+            case exp.Paren():
+                return self.value(node.this)
+            case exp.Cast():
+                return self._dated(node)
+        raise self.error(
+            node or exp.Null(),
+            "is not a literal",
+            why="this argument must be fixed before any row is read",
+            fix="write a constant in its place; for POWER(x, y) write EXP(y * LN(x))",
+        )
+
+    def _refuse_known(self, node: exp.Expression) -> None:
+        if type(node) in _REFUSED:
+            what, why, fix = _REFUSED[type(node)]
+            raise self.error(node, what, why=why, fix=fix)
+
+    def _place(self, node: exp.Expression) -> SQLOrigin | None:
+        return origin_of(node, self.statement)
+
+    def _call(
+        self, name: str, node: exp.Expression, args: list[exp.Expression], params: Any = ()
+    ) -> Call:
+        return Call(name, tuple(self.read(a) for a in args), tuple(params), self._place(node))
+
+    def _function(self, node: exp.Expression) -> Expr:
+        name = node.name.lower() if isinstance(node, exp.Anonymous) else node.key
+        function = by_sql_name(name)
+        if function is None:
+            raise self._unknown(node, name)
+        given = [a for key in node.arg_types for a in _expressions(node.args.get(key))]
+        if isinstance(node, exp.Anonymous):
+            given = node.expressions
+        if function.literals:
+            if len(given) > 1 + function.literals:
+                raise self._unknown(node, name)
+            return self._call(function.name, node, given[:1], [self.value(g) for g in given[1:]])
+        return self._call(function.name, node, given)
+
+    def _unknown(self, node: exp.Expression, name: str) -> DPFrameError:
+        known = sorted({n for f in FUNCTIONS.values() for n in f.sql})
+        near = difflib.get_close_matches(name, known, n=1)
+        return self.error(
+            node,
+            f"the function {name.upper()} is not known"
+            + (f"; {near[0].upper()} is" if near else ""),
+            why="a function needs proven bounds, and the same meaning on every engine",
+            fix="use one of " + ", ".join(n.upper() for n in known if n.isalpha()),
+        )
+
+    def _dated(self, node: exp.Cast) -> Any:
+        """DATE '2024-01-31', which parses as a cast of a literal."""
+        text, target = self.value(node.this), self._type(node)
+        if target in ("DATE", "TIMESTAMP") and isinstance(text, str):
+            try:
+                return literal_as(text, Type(target))
+            except Refused as refusal:
+                why, fix = refusal.why, refusal.fix
+            raise self.error(node, "is not a constant of its type", why=why, fix=fix)
+        raise self.error(
+            node,
+            "is not a literal",
+            why="this argument must be fixed before any row is read",
+            fix="write the constant itself",
+        )
+
+    def _type(self, node: exp.Expression) -> str:
+        name = node.args["to"].this
+        plain = getattr(name, "name", str(name))
+        if plain not in _TYPES or node.args["to"].expressions:
+            raise self.error(
+                node,
+                f"there is no CAST to {node.args['to'].sql('duckdb')}",
+                why="narrow floats, decimals and nested types have no exact code",
+                fix="CAST(x AS DOUBLE), or one of " + ", ".join(sorted(set(_TYPES.values()))),
+            )
+        return _TYPES[plain]
+
+
+def _number(text: str) -> int | float:
+    try:
+        whole = int(text)
+    except ValueError:
+        return float(text)
+    return whole if -(2**63) <= whole < 2**63 else float(whole)
+
+
+def _expressions(value: Any) -> list[exp.Expression]:
+    if isinstance(value, list):
+        return [v for v in value if isinstance(v, exp.Expression)]
+    return [value] if isinstance(value, exp.Expression) else []
+
+
+def _literal(reader: ExprReader, node: exp.Expression) -> Expr:
+    return literal(reader.value(node), origin_of(node, reader.statement))
+
+
+def _cast(reader: ExprReader, node: exp.Expression) -> Expr:
+    target = reader._type(node)
+    constant = isinstance(node.this, exp.Literal) and node.this.is_string
+    if constant and target in ("DATE", "TIMESTAMP"):
+        return literal(reader.value(node), origin_of(node, reader.statement))
+    return reader._call("cast", node, [node.this], (target,))
+
+
+def _negated(reader: ExprReader, node: exp.Expression) -> Expr:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return _literal(reader, node)
+    return reader._call("negate", node, [node.this])
+
+
+def _case(reader: ExprReader, node: exp.Expression) -> Expr:
+    place = origin_of(node, reader.statement)
+    args: list[Expr] = []
+    subject = None if node.this is None else reader.read(node.this)
+    for arm in node.args["ifs"]:
+        test = reader.read(arm.this)
+        if subject is not None:
+            test = Call("equal", (subject, test), place=place)
+        args += [test, reader.read(arm.args["true"])]
+    default = node.args.get("default")
+    args.append(literal(None) if default is None else reader.read(default))
+    return Call("case", tuple(args), place=place)
+
+
+def _if(reader: ExprReader, node: exp.Expression) -> Expr:
+    otherwise = node.args.get("false") or exp.Null()
+    return reader._call("case", node, [node.this, node.args["true"], otherwise])
+
+
+def _in(reader: ExprReader, node: exp.Expression) -> Expr:
+    if node.args.get("query") is not None or not node.expressions:
+        raise reader.error(
+            node,
+            "IN takes a list of constants",
+            why="a subquery over private rows needs its own bound on what one unit changes",
+            fix="x IN ('a', 'b')",
+        )
+    values = tuple(reader.value(e) for e in node.expressions)
+    listed = tuple(v for v in values if v is not None)
+    place = origin_of(node, reader.statement)
+    found: Expr = literal(False)
+    if listed:
+        found = Call("in", (reader.read(node.this),), listed, place)
+    # x IN (1, NULL) is true or unknown, never false.
+    return found if len(listed) == len(values) else Call("or", (found, literal(None)), place=place)
+
+
+def _between(reader: ExprReader, node: exp.Expression) -> Expr:
+    if node.args.get("symmetric"):
+        raise reader.error(
+            node,
+            "SYMMETRIC is not known",
+            why="only plain BETWEEN is",
+            fix="x BETWEEN low AND high",
+        )
+    value, place = reader.read(node.this), origin_of(node, reader.statement)
+    low, high = reader.read(node.args["low"]), reader.read(node.args["high"])
+    return Call(
+        "and",
+        (
+            Call("greater_equal", (value, low), place=place),
+            Call("less_equal", (value, high), place=place),
+        ),
+        place=place,
+    )
+
+
+def _is(reader: ExprReader, node: exp.Expression) -> Expr:
+    if isinstance(node.expression, exp.Null):
+        return reader._call("is_null", node, [node.this])
+    if isinstance(node.expression, exp.Boolean):
+        place = origin_of(node, reader.statement)
+        distinct = reader._call("is_distinct", node, [node.this, node.expression])
+        return Call("not", (distinct,), place=place)
+    raise reader.error(node, "IS takes NULL, TRUE or FALSE", why="nothing else is", fix="x IS NULL")
+
+
+def _not_distinct(reader: ExprReader, node: exp.Expression) -> Expr:
+    distinct = reader._call("is_distinct", node, [node.this, node.expression])
+    return Call("not", (distinct,), place=origin_of(node, reader.statement))
+
+
+def _extract(reader: ExprReader, node: exp.Expression) -> Expr:
+    return reader._call("extract", node, [node.expression], (node.this.name.lower(),))
+
+
+def _truncated(reader: ExprReader, node: exp.Expression) -> Expr:
+    unit = node.args["unit"]
+    return reader._call("date_trunc", node, [node.this], (unit.name.lower(),))
+
+
+def _nullif(reader: ExprReader, node: exp.Expression) -> Expr:
+    place = origin_of(node, reader.statement)
+    value, other = reader.read(node.this), reader.read(node.expression)
+    return Call(
+        "case", (Call("equal", (value, other), place=place), literal(None), value), place=place
+    )
+
+
+def _trim(reader: ExprReader, node: exp.Expression) -> Expr:
+    if node.expression is not None or node.args.get("collation"):
+        raise reader.error(
+            node,
+            "TRIM removes spaces only",
+            why="other characters are not supported",
+            fix="TRIM(x)",
+        )
+    side = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(
+        str(node.args.get("position") or ""), "trim"
+    )
+    return reader._call(side, node, [node.this])
+
+
+def _anonymous(reader: ExprReader, node: exp.Expression) -> Expr:
+    if node.name.lower() in ("date_part", "datepart") and len(node.expressions) == 2:
+        field = reader.value(node.expressions[0])
+        return reader._call("extract", node, [node.expressions[1]], (field,))
+    return reader._function(node)
+
+
+_READERS: dict[type[exp.Expression], Callable[[ExprReader, Any], Expr]] = {
+    exp.Literal: _literal,
+    exp.Boolean: _literal,
+    exp.Null: _literal,
+    exp.Paren: lambda reader, node: reader.read(node.this),
+    exp.Neg: _negated,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Is: _is,
+    exp.NullSafeEQ: _not_distinct,
+    exp.Extract: _extract,
+    exp.TimestampTrunc: _truncated,
+    exp.DateTrunc: _truncated,
+    exp.Nullif: _nullif,
+    exp.Trim: _trim,
+    exp.Anonymous: _anonymous,
+}

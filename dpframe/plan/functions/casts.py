@@ -1,0 +1,220 @@
+"""CAST, total: a value that does not convert is NULL, on every engine the same.
+
+Text is read as a number or a date only where it is written in plain ASCII form; engines differ in
+what else they accept. Floats and timestamps are not written as text; engines differ there, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from dpframe.errors import InternalError
+from dpframe.plan.domains import Domain, Type, boolean
+from dpframe.plan.functions.base import Domains, Function, Params, Refused, ends, known, register
+from dpframe.plan.sqltext import duckdb_literal
+
+POLARS_TYPES: dict[Type, pl.DataType | type[pl.DataType]] = {
+    Type.BOOL: pl.Boolean,
+    Type.INT: pl.Int64,
+    Type.FLOAT: pl.Float64,
+    Type.TEXT: pl.String,
+    Type.DATE: pl.Date,
+    Type.TIMESTAMP: pl.Datetime("us"),
+    Type.NULL: pl.Null,
+}
+
+_WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+_INTEGER_TEXT = r"^[+-]?[0-9]{1,18}$"
+_FLOAT_TEXT = r"^[+-]?([0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE][+-]?[0-9]{1,4})?$"
+_DATE_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_TIMESTAMP_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$"
+
+
+def target_of(params: Params) -> tuple[Type, int]:
+    """The type that a CAST yields, and its width in bits where it is an integer.
+
+    >>> target_of(("SMALLINT",))
+    (<Type.INT: 'BIGINT'>, 16)
+    """
+    (name,) = params
+    if name in _WIDTHS:
+        return Type.INT, _WIDTHS[name]
+    kinds = {
+        "BOOLEAN": Type.BOOL,
+        "DOUBLE": Type.FLOAT,
+        "VARCHAR": Type.TEXT,
+        "DATE": Type.DATE,
+        "TIMESTAMP": Type.TIMESTAMP,
+    }
+    if name not in kinds:
+        raise Refused(
+            f"there is no CAST to {name}", f"cast to one of {', '.join([*_WIDTHS, *kinds])}"
+        )
+    return kinds[name], 64
+
+
+_ALLOWED = {
+    (Type.BOOL, Type.INT),
+    (Type.BOOL, Type.FLOAT),
+    (Type.BOOL, Type.TEXT),
+    (Type.INT, Type.BOOL),
+    (Type.INT, Type.FLOAT),
+    (Type.INT, Type.TEXT),
+    (Type.FLOAT, Type.INT),
+    (Type.TEXT, Type.INT),
+    (Type.TEXT, Type.FLOAT),
+    (Type.TEXT, Type.DATE),
+    (Type.TEXT, Type.TIMESTAMP),
+    (Type.DATE, Type.TEXT),
+    (Type.DATE, Type.TIMESTAMP),
+    (Type.TIMESTAMP, Type.DATE),
+}
+
+
+def _coerce(domains: Domains, params: Params) -> tuple[Type, ...]:
+    source, (target, _) = domains[0].type, target_of(params)
+    if source not in (target, Type.NULL) and (source, target) not in _ALLOWED:
+        raise Refused(
+            f"a {source.value} does not convert to {target.value} the same way on every engine",
+            "compare it or compute with it as it is",
+        )
+    return (source,)
+
+
+def _domain(domains: Domains, params: Params) -> Domain:
+    (arg,), (target, bits) = domains, target_of(params)
+    if target is Type.BOOL:
+        return boolean(arg.nullable)
+    if target is Type.INT:
+        return _integer_domain(arg, bits)
+    if target is Type.FLOAT and arg.type.is_number:
+        low, high = ends(arg)
+        return Domain(Type.FLOAT, known(float(low)), known(float(high)), arg.nullable)
+    if target.is_temporal and arg.type.is_temporal and arg.is_bounded:
+        low, high = arg.low, arg.high
+        if target is Type.DATE and arg.type is Type.TIMESTAMP:
+            low, high = low.date(), high.date()
+        if target is Type.TIMESTAMP and arg.type is Type.DATE:
+            low, high = (datetime(d.year, d.month, d.day) for d in (low, high))
+        return Domain(target, low, high, arg.nullable)
+    # Reading text can fail; writing text cannot.
+    return Domain(target, nullable=arg.nullable or arg.type is Type.TEXT)
+
+
+def _integer_domain(arg: Domain, bits: int) -> Domain:
+    if arg.type is Type.TEXT or not arg.is_bounded:
+        return Domain(Type.INT)
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    low, high = round(arg.low), round(arg.high)  # half to even, as the engines do
+    fits = least <= low and high <= most
+    low, high = min(max(low, least), most), max(min(high, most), least)
+    return Domain(Type.INT, low, high, arg.nullable or not fits)
+
+
+def _duckdb(args: Sequence[str], params: Params) -> str:
+    """Render a cast from the type that the name says: see `rendered_cast`."""
+    source, target = params
+    return _duckdb_cast(args[0], Type[source], target)
+
+
+def _duckdb_cast(arg: str, source: Type, name: str) -> str:
+    target, bits = target_of((name,))
+    if source is Type.NULL:
+        return f"CAST(NULL AS {target.value})"
+    patterns = {
+        Type.INT: _INTEGER_TEXT,
+        Type.FLOAT: _FLOAT_TEXT,
+        Type.DATE: _DATE_TEXT,
+        Type.TIMESTAMP: _TIMESTAMP_TEXT,
+    }
+    if source is Type.TEXT and target in patterns:
+        pattern = duckdb_literal(patterns[target])
+        read = f"TRY_CAST({arg} AS {target.value})"
+        if target is Type.FLOAT:  # a number too large to hold is no number
+            read = f"NULLIF(NULLIF({read}, CAST('inf' AS DOUBLE)), CAST('-inf' AS DOUBLE))"
+        read = f"CASE WHEN regexp_matches({arg}, {pattern}) THEN {read} END"
+        return read if target is not Type.INT else _duckdb_within(read, bits)
+    if source is Type.FLOAT and target is Type.INT:
+        # 2^63 is a double, 2^63 - 1 is not: stay strictly inside.
+        inside = f"{arg} > CAST('-9.2233720368547e18' AS DOUBLE) AND {arg} < CAST('9.2233720368547e18' AS DOUBLE)"
+        return _duckdb_within(f"CASE WHEN {inside} THEN CAST({arg} AS BIGINT) END", bits)
+    if source is Type.INT and target is Type.INT:
+        return _duckdb_within(arg, bits)
+    if source is Type.INT and target is Type.BOOL:
+        return f"({arg} <> 0)"
+    return arg if source is target else f"CAST({arg} AS {target.value})"
+
+
+def _duckdb_within(arg: str, bits: int) -> str:
+    if bits == 64:
+        return arg
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    return f"CASE WHEN {arg} BETWEEN {low} AND {high} THEN {arg} END"
+
+
+def _polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    source, name = params
+    (arg,), (target, bits) = args, target_of((name,))
+    return _polars_cast(arg, Type[source], target, bits)
+
+
+def _polars_cast(arg: pl.Expr, source: Type, target: Type, bits: int) -> pl.Expr:
+    match source, target:
+        case (Type.TEXT, Type.INT):
+            digits = arg.str.strip_prefix("+")
+            number = pl.when(arg.str.contains(_INTEGER_TEXT)).then(digits)
+            return _polars_within(number.cast(pl.Int64, strict=False), bits)
+        case (Type.TEXT, Type.FLOAT):
+            number = pl.when(arg.str.contains(_FLOAT_TEXT)).then(arg.str.strip_prefix("+"))
+            value = number.cast(pl.Float64, strict=False)
+            return pl.when(value.is_finite()).then(value)
+        case (Type.TEXT, Type.DATE):
+            day = pl.when(arg.str.contains(_DATE_TEXT) & ~arg.str.starts_with("0000")).then(arg)
+            return day.str.to_date("%Y-%m-%d", strict=False)
+        case (Type.TEXT, Type.TIMESTAMP):
+            plain = arg.str.contains(_TIMESTAMP_TEXT) & ~arg.str.starts_with("0000")
+            return (
+                pl.when(plain)
+                .then(arg)
+                .str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
+            )
+        case (Type.FLOAT, Type.INT):
+            inside = (arg > -9.2233720368547e18) & (arg < 9.2233720368547e18)
+            rounded = pl.when(inside).then(arg.round(0, mode="half_to_even"))
+            return _polars_within(rounded.cast(pl.Int64, strict=False), bits)
+        case (Type.INT, Type.INT):
+            return _polars_within(arg, bits)
+        case (Type.INT, Type.BOOL):
+            return arg != 0
+        case _:
+            return arg.cast(POLARS_TYPES[target], strict=False)
+
+
+def _polars_within(arg: pl.Expr, bits: int) -> pl.Expr:
+    if bits == 64:
+        return arg
+    return pl.when(arg.is_between(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)).then(arg)
+
+
+def register_all() -> None:
+    """Put these functions into the table."""
+    register(
+        Function("cast", (), _coerce, _domain, _unresolved, _unresolved),
+        Function(
+            "convert",
+            (),
+            lambda domains, params: (domains[0].type,),
+            lambda domains, params: _domain(domains, params[1:]),
+            _duckdb,
+            _polars,
+        ),
+    )
+
+
+def _unresolved(args: Sequence[Any], params: Params) -> Any:
+    raise InternalError("a cast reached an engine; the analysis makes each one a convert")

@@ -1,0 +1,164 @@
+"""Comparisons, boolean logic, IN, LIKE and IS NULL."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from dpframe.plan.domains import Domain, Type, boolean, type_of_value
+from dpframe.plan.functions.base import (
+    Domains,
+    Function,
+    Params,
+    Refused,
+    any_nullable,
+    common_type,
+    each,
+    literal_as,
+    register,
+    same_type,
+)
+from dpframe.plan.sqltext import duckdb_literal
+
+
+def _condition(domains: Domains, params: Params) -> Domain:
+    return boolean(any_nullable(domains))
+
+
+def _comparison(
+    name: str, sql: str, symbol: str, polars: Callable[[Any, Any], pl.Expr]
+) -> Function:
+    return Function(
+        name,
+        (sql,),
+        same_type,
+        _condition,
+        lambda args, params: f"({args[0]} {symbol} {args[1]})",
+        lambda args, params: polars(args[0], args[1]),
+    )
+
+
+def _in_domain(domains: Domains, params: Params) -> Domain:
+    for value in params:
+        _list_value(domains[0], value)
+    return _condition(domains, params)
+
+
+def _list_value(domain: Domain, value: Any) -> Any:
+    """A value of IN's list, in the type of the left side."""
+    if type_of_value(value) is Type.FLOAT and domain.type is Type.INT:
+        raise Refused("the list holds numbers that are not integers", "write integers in the list")
+    return literal_as(value, domain.type)
+
+
+def _in_coerce(domains: Domains, params: Params) -> tuple[Type, ...]:
+    # Each listed value must mean something in the type of the left side.
+    for value in params:
+        _list_value(domains[0], value)
+    return (domains[0].type,)
+
+
+def _like_to_regex(pattern: str) -> str:
+    """A LIKE pattern as an anchored regular expression: % any text, _ any one character."""
+    special = r"\.+*?()|[]{}^$#&-~"
+    parts = [{"%": ".*", "_": "."}.get(c, "\\" + c if c in special else c) for c in pattern]
+    return "(?s)^" + "".join(parts) + "$"
+
+
+def _text_pattern(name: str, sql: str, polars: Callable[[pl.Expr, str], pl.Expr]) -> Function:
+    """A test of text against a fixed pattern."""
+    return Function(
+        name,
+        (sql,),
+        each(Type.TEXT),
+        _condition,
+        lambda args, params: f"{sql}({args[0]}, {duckdb_literal(params[0])})",
+        lambda args, params: polars(args[0], params[0]),
+        literals=1,
+    )
+
+
+def _joined(word: str) -> Callable[[Sequence[str], Params], str]:
+    return lambda args, params: "(" + f" {word} ".join(args) + ")"
+
+
+def _in_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    kind = type_of_value(params[0])
+    typed = list(params) if kind is not Type.INT else [int(p) for p in params]
+    return args[0].is_in(typed)
+
+
+def register_all() -> None:
+    """Put these functions into the table."""
+    register(
+        _comparison("equal", "eq", "=", operator.eq),
+        _comparison("not_equal", "neq", "<>", operator.ne),
+        _comparison("less", "lt", "<", operator.lt),
+        _comparison("less_equal", "lte", "<=", operator.le),
+        _comparison("greater", "gt", ">", operator.gt),
+        _comparison("greater_equal", "gte", ">=", operator.ge),
+        Function(
+            "is_distinct",
+            ("nullsafeneq",),
+            same_type,
+            lambda domains, params: boolean(nullable=False),
+            lambda args, params: f"({args[0]} IS DISTINCT FROM {args[1]})",
+            lambda args, params: args[0].ne_missing(args[1]),
+        ),
+        Function(
+            "and",
+            ("and",),
+            each(Type.BOOL),
+            _condition,
+            _joined("AND"),
+            lambda args, params: functools.reduce(operator.and_, args),
+        ),
+        Function(
+            "or",
+            ("or",),
+            each(Type.BOOL),
+            _condition,
+            _joined("OR"),
+            lambda args, params: functools.reduce(operator.or_, args),
+        ),
+        Function(
+            "not",
+            ("not",),
+            each(Type.BOOL),
+            _condition,
+            lambda args, params: f"(NOT {args[0]})",
+            lambda args, params: ~args[0],
+        ),
+        Function(
+            "is_null",
+            (),
+            lambda domains, params: (common_type(domains),),
+            lambda domains, params: boolean(nullable=False),
+            lambda args, params: f"({args[0]} IS NULL)",
+            lambda args, params: args[0].is_null(),
+        ),
+        Function(
+            "in",
+            (),
+            _in_coerce,
+            _in_domain,
+            lambda args, params: f"({args[0]} IN ({', '.join(duckdb_literal(p) for p in params)}))",
+            _in_polars,
+        ),
+        Function(
+            "like",
+            ("like",),
+            each(Type.TEXT),
+            _condition,
+            lambda args, params: f"({args[0]} LIKE {duckdb_literal(params[0])})",
+            lambda args, params: args[0].str.contains(_like_to_regex(params[0])),
+            literals=1,
+        ),
+        _text_pattern("starts_with", "starts_with", lambda x, p: x.str.starts_with(p)),
+        _text_pattern("ends_with", "ends_with", lambda x, p: x.str.ends_with(p)),
+        _text_pattern("contains", "contains", lambda x, p: x.str.contains(p, literal=True)),
+    )

@@ -1,0 +1,162 @@
+"""Functions of text. Positions and lengths count code points, on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from dpframe.plan.domains import Domain, Type
+from dpframe.plan.functions.base import (
+    Domains,
+    Function,
+    Params,
+    Refused,
+    any_nullable,
+    each,
+    register,
+)
+from dpframe.plan.sqltext import duckdb_literal
+
+# What DuckDB's TRIM removes: the Unicode category "space separator".
+_SPACES = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
+
+_CAN_BE_WRITTEN = (Type.TEXT, Type.INT, Type.BOOL, Type.DATE, Type.NULL)
+"""Types whose text form is the same on every engine; floats and timestamps are not among them."""
+
+
+def _text(domains: Domains, params: Params) -> Domain:
+    return Domain(Type.TEXT, nullable=any_nullable(domains))
+
+
+def _text_to_text(name: str, sql: str, polars: Callable[[pl.Expr], pl.Expr]) -> Function:
+    return Function(
+        name,
+        (name,),
+        each(Type.TEXT),
+        _text,
+        lambda args, params: sql.format(args[0]),
+        lambda args, params: polars(args[0]),
+    )
+
+
+def _concat_coerce(domains: Domains, params: Params) -> tuple[Type, ...]:
+    for domain in domains:
+        if domain.type not in _CAN_BE_WRITTEN:
+            raise Refused(
+                f"a {domain.type.value} is not written the same on every engine",
+                "concatenate text, integers, booleans or dates",
+            )
+    return (Type.TEXT,) * len(domains)
+
+
+def _slice(params: Params) -> tuple[int, int | None]:
+    start, length = params[0], params[1] if len(params) > 1 else None
+    whole = isinstance(start, int) and (length is None or isinstance(length, int))
+    if not whole or start < 1 or (length is not None and length < 0):
+        raise Refused(
+            "SUBSTRING takes a start of 1 or more and a length of 0 or more",
+            "SUBSTRING(x, 1, 3)",
+        )
+    return start, length
+
+
+def _substring_domain(domains: Domains, params: Params) -> Domain:
+    _slice(params)
+    return _text(domains, params)
+
+
+def _substring_duckdb(args: Sequence[str], params: Params) -> str:
+    start, length = _slice(params)
+    return f"SUBSTRING({args[0]}, {start}" + (")" if length is None else f", {length})")
+
+
+def _substring_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    start, length = _slice(params)
+    return args[0].str.slice(start - 1, length)
+
+
+def _left_params(params: Params) -> Params:
+    return (1, params[0])
+
+
+def _length_domain(domains: Domains, params: Params) -> Domain:
+    (arg,) = domains
+    if arg.values is None:
+        return Domain(Type.INT, 0, None, arg.nullable)
+    lengths = [len(v) for v in arg.values] or [0]
+    return Domain(Type.INT, min(lengths), max(lengths), arg.nullable)
+
+
+def _replace_domain(domains: Domains, params: Params) -> Domain:
+    if not all(isinstance(p, str) for p in params) or params[0] == "":
+        raise Refused("REPLACE takes two texts, the first not empty", "REPLACE(x, '-', '')")
+    return _text(domains, params)
+
+
+def register_all() -> None:
+    """Put these functions into the table."""
+    register(
+        _text_to_text("lower", "LOWER({0})", lambda x: x.str.to_lowercase()),
+        _text_to_text("upper", "UPPER({0})", lambda x: x.str.to_uppercase()),
+        _text_to_text("trim", f"TRIM({{0}}, '{_SPACES}')", lambda x: x.str.strip_chars(_SPACES)),
+        _text_to_text(
+            "ltrim", f"LTRIM({{0}}, '{_SPACES}')", lambda x: x.str.strip_chars_start(_SPACES)
+        ),
+        _text_to_text(
+            "rtrim", f"RTRIM({{0}}, '{_SPACES}')", lambda x: x.str.strip_chars_end(_SPACES)
+        ),
+        Function(
+            "length",
+            ("length",),
+            each(Type.TEXT),
+            _length_domain,
+            lambda args, params: f"LENGTH({args[0]})",
+            lambda args, params: args[0].str.len_chars().cast(pl.Int64),
+        ),
+        Function(
+            "substring",
+            ("substring",),
+            each(Type.TEXT),
+            _substring_domain,
+            _substring_duckdb,
+            _substring_polars,
+            literals=2,
+        ),
+        Function(
+            "left",
+            ("left",),
+            each(Type.TEXT),
+            lambda domains, params: _substring_domain(domains, _left_params(params)),
+            lambda args, params: _substring_duckdb(args, _left_params(params)),
+            lambda args, params: _substring_polars(args, _left_params(params)),
+            literals=1,
+        ),
+        Function(
+            "replace",
+            ("replace",),
+            each(Type.TEXT),
+            _replace_domain,
+            lambda args, params: (
+                f"REPLACE({args[0]}, {duckdb_literal(params[0])}, {duckdb_literal(params[1])})"
+            ),
+            lambda args, params: args[0].str.replace_all(params[0], params[1], literal=True),
+            literals=2,
+        ),
+        Function(
+            "concat",
+            ("concat",),
+            _concat_coerce,
+            lambda domains, params: Domain(Type.TEXT, nullable=False),
+            lambda args, params: f"CONCAT({', '.join(args)})",
+            lambda args, params: pl.concat_str(args, ignore_nulls=True),
+        ),
+        Function(
+            "concat_operator",
+            ("dpipe",),
+            _concat_coerce,
+            _text,
+            lambda args, params: "(" + " || ".join(args) + ")",
+            lambda args, params: pl.concat_str(args),
+        ),
+    )

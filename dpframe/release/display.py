@@ -1,0 +1,110 @@
+"""How a noisy table looks: every number beside its error."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable
+
+import polars as pl
+
+_MOST_ROWS = 20
+"""Rows shown; the frame holds them all."""
+
+
+def number(value: float, error: float) -> str:
+    """A number with the digits that its error leaves meaningful.
+
+    >>> number(1234.5678, 12.3), number(0.123456, 0.002)
+    ('1,235', '0.1235')
+    """
+    if not math.isfinite(value):
+        return "unknown"
+    if not math.isfinite(error) or error <= 0:
+        return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"
+    digits = max(0, 1 - math.floor(math.log10(error)))
+    if error >= 10:
+        digits = 0
+    return f"{value:,.{min(digits, 12)}f}"
+
+
+def _cells(frame: pl.DataFrame, bounds: pl.DataFrame) -> list[list[str]]:
+    shown = []
+    for name in frame.columns:
+        values = frame[name].head(_MOST_ROWS).to_list()
+        if f"{name}_low" not in bounds.columns:
+            shown.append(["NULL" if v is None else str(v) for v in values])
+            continue
+        lows = bounds[f"{name}_low"].head(_MOST_ROWS).to_list()
+        highs = bounds[f"{name}_high"].head(_MOST_ROWS).to_list()
+        shown.append([_cell(*cell) for cell in zip(values, lows, highs, strict=True)])
+    return shown
+
+
+def _cell(value: float | None, low: float, high: float) -> str:
+    if value is None:
+        return "NULL"
+    error = (high - low) / 2
+    if not math.isfinite(error):
+        return f"{number(value, 0)} ± unknown"
+    return f"{number(value, error)} ± {number(error, error)}"
+
+
+def _more(frame: pl.DataFrame) -> str:
+    hidden = frame.height - _MOST_ROWS
+    return f"... and {hidden:,} more rows in .frame" if hidden > 0 else ""
+
+
+def text_table(frame: pl.DataFrame, bounds: pl.DataFrame, caption: str) -> str:
+    """A plain-text table."""
+    columns = _cells(frame, bounds)
+    numeric = [f"{name}_low" in bounds.columns for name in frame.columns]
+    widths = [
+        max([len(name), *map(len, cells)])
+        for name, cells in zip(frame.columns, columns, strict=True)
+    ]
+
+    def line(cells: Iterable[str]) -> str:
+        padded = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(cells, widths, numeric, strict=True)
+        ]
+        return "  ".join(padded).rstrip()
+
+    rows = [line(row) for row in zip(*columns, strict=True)]
+    rule = "  ".join("─" * width for width in widths)
+    return "\n".join(
+        part for part in [line(frame.columns), rule, *rows, _more(frame), caption] if part
+    )
+
+
+_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px;margin:4px 0"
+
+
+def html_table(frame: pl.DataFrame, bounds: pl.DataFrame, caption: str) -> str:
+    """An HTML table for notebooks; the error stands lighter beside the number."""
+    columns = _cells(frame, bounds)
+    numeric = [f"{name}_low" in bounds.columns for name in frame.columns]
+    sides = ["right" if right else "left" for right in numeric]
+    head = "".join(
+        f'<th style="text-align:{side};padding:4px 12px;border-bottom:2px solid currentColor">'
+        f"{html.escape(name)}</th>"
+        for name, side in zip(frame.columns, sides, strict=True)
+    )
+    body = "".join(
+        "<tr>" + "".join(_html_cell(c, s) for c, s in zip(row, sides, strict=True)) + "</tr>"
+        for row in zip(*columns, strict=True)
+    )
+    notes = "<br>".join(html.escape(n) for n in (_more(frame), caption) if n)
+    return (
+        f'<table style="{_STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        f'<div style="font-size:11px;opacity:.7">{notes}</div>'
+    )
+
+
+def _html_cell(text: str, side: str) -> str:
+    value, plus_minus, error = text.partition(" ± ")
+    shown = html.escape(value if plus_minus and side == "right" else text)
+    if plus_minus and side == "right":
+        shown += f' <span style="opacity:.6">± {html.escape(error)}</span>'
+    return f'<td style="text-align:{side};padding:3px 12px">{shown}</td>'

@@ -1,0 +1,154 @@
+"""Error bars: exact where the law of the noise gives them, else by redrawing the known noise.
+
+The noise of every part is public: its law and its scale. Where a column *is* a part, its interval
+is a quantile of that law. Where it is computed from parts, the true parts are the noisy ones less
+noise of a known law, so redrawing that noise yields what the truth may be, and the quantiles of the
+recomputed column are its interval. For a ratio this is the fiducial (Fieller) interval.
+
+Intervals cover the noise. They do not cover clamping to declared ranges, the weighting of units
+with more than `max_rows` rows, or values outside declared keys.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from dpframe.errors import ParameterError
+from dpframe.mechanisms import Source
+from dpframe.plan.exprs import Column
+from dpframe.plan.nodes import Aggregate, Node, Project, chain
+from dpframe.release.noisy import ROW, NoisyParts, PostProcessing, group_frame, with_aggregates
+
+_MOST_CELLS = 2_000_000
+"""Redrawn values held in memory at a time."""
+
+
+def intervals(
+    parts: NoisyParts, finished: pl.DataFrame, confidence: float, source: Source
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Per output column that depends on noise, the low and high ends for every finished row."""
+    if not isinstance(confidence, float | int) or not 0 < confidence < 1:
+        raise ParameterError(
+            f"confidence={confidence!r} is not between 0 and 1",
+            why="an interval covers the noise-free answer with this probability",
+            fix="intervals(0.95)",
+        )
+    exact = _single_parts(parts)
+    found = {}
+    redrawn = []
+    for name in _noisy_columns(parts, finished):
+        if name in exact:
+            found[name] = _exact(parts, finished, name, exact[name], float(confidence))
+        else:
+            redrawn.append(name)
+    if redrawn:
+        found |= _redrawn(parts, finished, redrawn, float(confidence), source)
+    return found
+
+
+def _noisy_columns(parts: NoisyParts, finished: pl.DataFrame) -> list[str]:
+    """Numeric columns computed from at least one aggregate."""
+    noisy = {name for name, _ in parts.compiled.aggregates}
+    for node in reversed(list(_above(parts.compiled.plan))):
+        if isinstance(node, Project):
+            noisy = {name for name, expr in node.columns if _reads(expr, noisy)}
+    return [c for c in finished.columns if c in noisy and finished[c].dtype.is_numeric()]
+
+
+def _above(plan: Node) -> list[Node]:
+    """The nodes above the aggregate, topmost first."""
+    nodes: list[Node] = []
+    for node in chain(plan):
+        if isinstance(node, Aggregate):
+            break
+        nodes.append(node)
+    return nodes
+
+
+def _reads(expr: object, names: set[str]) -> bool:
+    if isinstance(expr, Column):
+        return expr.name in names
+    return any(_reads(child, names) for child in expr.children)  # type: ignore[attr-defined]
+
+
+def _single_parts(parts: NoisyParts) -> dict[str, int]:
+    """Output columns that are one part, as it is: a count, a sum measured directly."""
+    index = {part: i for i, part in enumerate(parts.layout.parts)}
+    direct = {
+        name: index[next(iter(recipe.parts.values()))]
+        for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
+        if len(recipe.parts) == 1
+    }
+    for node in reversed(_above(parts.compiled.plan)):
+        if isinstance(node, Project):
+            direct = {
+                name: direct[expr.name]
+                for name, expr in node.columns
+                if isinstance(expr, Column) and expr.name in direct
+            }
+    return direct
+
+
+def _exact(
+    parts: NoisyParts, finished: pl.DataFrame, name: str, index: int, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    law = parts.laws[index]
+    values = finished[name].to_numpy().astype(float)
+    if law is None:
+        return values, values
+    half_width = law.half_width(confidence) * parts.layout.step(index)
+    if parts.layout.bits[index] and finished[name].dtype.is_integer():
+        half_width += 0.5  # a weighted count was rounded to a whole number
+    return values - half_width, values + half_width
+
+
+def _redrawn(
+    parts: NoisyParts, finished: pl.DataFrame, names: list[str], confidence: float, source: Source
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    rows = finished[ROW].to_list()
+    draws = min(20_000, max(2_000, math.ceil(100 / (1 - confidence))))
+    chunk = max(1, _MOST_CELLS // draws)
+    lows: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    highs: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    tail = (1 - confidence) / 2
+    for start in range(0, len(rows), chunk):
+        groups = rows[start : start + chunk]
+        possible = _possible(parts, groups, draws, source)
+        for name in names:
+            table = possible[name].cast(pl.Float64).to_numpy().reshape(draws, len(groups))
+            with np.errstate(invalid="ignore"):
+                low, high = _quantiles(table, tail)
+            lows[name].append(low)
+            highs[name].append(high)
+    empty = np.zeros(0)
+    return {
+        name: (np.concatenate([empty, *lows[name]]), np.concatenate([empty, *highs[name]]))
+        for name in names
+    }
+
+
+def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
+    """Outer order statistics; a NULL (a division by zero among the redraws) counts as unknown."""
+    infinite = np.isnan(table)
+    draws = table.shape[0]
+    first, last = math.floor(draws * tail), math.ceil(draws * (1 - tail)) - 1
+    low = np.sort(np.where(infinite, -np.inf, table), axis=0)[first]
+    high = np.sort(np.where(infinite, np.inf, table), axis=0)[last]
+    return low, high
+
+
+def _possible(parts: NoisyParts, groups: list[int], draws: int, source: Source) -> pl.DataFrame:
+    """What the noise-free table may have been: `draws` copies, one after the other."""
+    frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())
+    columns = []
+    for i, law in enumerate(parts.laws):
+        estimate = np.tile(parts.estimates(i)[groups], draws)
+        if law is not None:
+            noise = law.draw(len(estimate), source).astype(float)
+            estimate = estimate - noise * parts.layout.step(i)
+        columns.append(pl.Series(f"p{i}", estimate))
+    whole = with_aggregates(parts, frame.with_columns(columns))
+    return PostProcessing(parts.compiled).apply(whole, keep_all=True)

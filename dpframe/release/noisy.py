@@ -1,0 +1,130 @@
+"""Noisy parts, and the columns finished from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.bounds.analysis import condition, typed
+from dpframe.engines.polars_exprs import polars_of
+from dpframe.errors import InternalError
+from dpframe.mechanisms import Law
+from dpframe.plan.domains import Domain
+from dpframe.plan.exprs import Expr
+from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort
+
+ROW = "__dpframe_row"
+"""A column that says which group a finished row came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyParts:
+    """What was measured: integers with noise, and the law of the noise of each part.
+
+    Everything a release shows is computed from this and from public things.
+    """
+
+    compiled: Compiled
+    layout: Layout
+    laws: tuple[Law | None, ...]
+    """None for a part that no unit can change: it needs no noise."""
+    values: tuple[tuple[int, ...], ...]
+
+    def estimates(self, index: int) -> np.ndarray:
+        """A part in units of value, one number per group."""
+        return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
+
+
+def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.DataFrame:
+    """The public keys, and which group each row is."""
+    count = parts.compiled.groups
+    rows = pl.DataFrame({ROW: list(range(count)) if groups is None else list(groups)})
+    if not parts.compiled.keys:
+        return rows
+    return pl.concat([parts.compiled.frame[rows[ROW]], rows], how="horizontal")
+
+
+def with_aggregates(parts: NoisyParts, frame: pl.DataFrame) -> pl.DataFrame:
+    """Finish every aggregate from part columns `p0`, `p1`, ... of the frame."""
+    columns = []
+    index = {part: i for i, part in enumerate(parts.layout.parts)}
+    for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True):
+        noisy = {role: pl.col(f"p{index[part]}") for role, part in recipe.parts.items()}
+        columns.append(recipe.finish(noisy).alias(name))
+    return frame.with_columns(columns)
+
+
+def domains_after_aggregate(compiled: Compiled) -> dict[str, Domain]:
+    """What is known of the columns that post-processing starts from."""
+    known = {name: key.domain for name, key in compiled.keys}
+    return known | {name: found.result for name, found in compiled.aggregates}
+
+
+class PostProcessing:
+    """HAVING, arithmetic, ORDER BY and LIMIT, on a noisy table: free of cost, by Polars."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._known = domains_after_aggregate(compiled)
+        self._plan = compiled.plan
+
+    def check(self) -> None:
+        """Analyse every expression before anything is spent."""
+        self.domains(self._plan)
+
+    def domains(self, node: Node) -> dict[str, Domain]:
+        """The columns of a node."""
+        match node:
+            case Aggregate():
+                return self._known
+            case Project():
+                below = self.domains(node.parent)
+                return {name: typed(expr, below).domain for name, expr in node.columns}
+            case Filter():
+                below = self.domains(node.parent)
+                condition(node.predicate, below)
+                return below
+            case Sort() | Limit():
+                return self.domains(node.parent)
+        raise InternalError(f"a {type(node).__name__} above the aggregate")
+
+    def apply(self, frame: pl.DataFrame, *, keep_all: bool = False) -> pl.DataFrame:
+        """Run the plan above the aggregate; with `keep_all`, its arithmetic alone."""
+        return self._apply(self._plan, frame, keep_all)
+
+    def _apply(self, node: Node, frame: pl.DataFrame, keep_all: bool) -> pl.DataFrame:
+        match node:
+            case Aggregate():
+                return frame
+            case Project():
+                below = self.domains(node.parent)
+                columns = [self._column(e, below).alias(n) for n, e in node.columns]
+                return self._apply(node.parent, frame, keep_all).select(*columns, ROW)
+            case Filter() | Sort() | Limit() if keep_all:
+                return self._apply(node.parent, frame, keep_all)
+            case Filter():
+                kept = condition(node.predicate, self.domains(node.parent)).expr
+                return self._apply(node.parent, frame, keep_all).filter(polars_of(kept, pl.col))
+            case Sort():
+                return self._apply(node.parent, frame, keep_all).sort(
+                    [key.column.name for key in node.by],
+                    descending=[key.descending for key in node.by],
+                    nulls_last=[key.nulls_last for key in node.by],
+                    maintain_order=True,
+                )
+            case Limit():
+                return self._apply(node.parent, frame, keep_all).slice(node.offset, node.rows)
+        raise InternalError(f"a {type(node).__name__} above the aggregate")
+
+    def _column(self, expr: Expr, below: dict[str, Domain]) -> pl.Expr:
+        return polars_of(typed(expr, below).expr, pl.col)
+
+
+def finish(parts: NoisyParts) -> pl.DataFrame:
+    """The finished table, with the group of every row in the column `ROW`."""
+    frame = group_frame(parts)
+    columns = [pl.Series(f"p{i}", parts.estimates(i)) for i in range(len(parts.layout.parts))]
+    return PostProcessing(parts.compiled).apply(with_aggregates(parts, frame.with_columns(columns)))

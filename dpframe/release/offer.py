@@ -1,0 +1,111 @@
+"""A way to answer a query at a cost: the noise of every part, and what it all loses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpframe.aggregates.compile import Compiled, Layout, layout_for
+from dpframe.budget.loss import Loss
+from dpframe.budget.room import Share
+from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
+from dpframe.plan.parts import CodedSum, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Parts with their noise, and the loss that is charged, recomputed from the scales used."""
+
+    layout: Layout
+    laws: tuple[Law | None, ...]
+    loss: Loss
+
+    @property
+    def mechanism(self) -> str:
+        """The name of the noise."""
+        if all(law is None for law in self.laws):
+            return "none"
+        return "discrete Laplace" if self.layout.context.norm == 1 else "discrete Gaussian"
+
+    @property
+    def scales(self) -> str:
+        """The scale of every part's noise, for the ledger."""
+        return ", ".join("exact" if law is None else _scale(law) for law in self.laws)
+
+    def variance(self, aggregate: int) -> float:
+        """The predicted variance of an aggregate, up to the factor that its recipe leaves out."""
+        recipe = self.layout.recipes[aggregate]
+        index = {part: i for i, part in enumerate(self.layout.parts)}
+        total = 0.0
+        for role, part in recipe.parts.items():
+            law = self.laws[index[part]]
+            if law is not None:
+                total += (recipe.weights[role] * self.layout.step(index[part])) ** 2 * law.variance
+        return total
+
+
+def _scale(law: Law) -> str:
+    scale = law.scale if isinstance(law, DiscreteLaplace) else law.sigma  # type: ignore[attr-defined]
+    return f"{float(scale):.6g}"
+
+
+def laplace_offer(compiled: Compiled, epsilon: Fraction) -> Offer:
+    """Split a pure epsilon among the parts, each with discrete Laplace noise."""
+    layout = layout_for(compiled, norm=1)
+    laws: list[Law | None] = []
+    loss = Loss.none()
+    for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
+        if sensitivity.is_zero or sensitivity.l1 is None:
+            laws.append(None)
+            continue
+        law = DiscreteLaplace.for_epsilon(epsilon * share, sensitivity.l1)
+        laws.append(law)
+        loss = loss + law.loss(sensitivity.l1)
+    return Offer(layout, tuple(laws), loss)
+
+
+def gaussian_offer(compiled: Compiled, rho: Fraction) -> Offer:
+    """Split a zCDP rho among the parts, each with discrete Gaussian noise."""
+    layout = layout_for(compiled, norm=2)
+    laws: list[Law | None] = []
+    loss = Loss.none()
+    for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
+        if sensitivity.is_zero:
+            laws.append(None)
+            continue
+        law = DiscreteGaussian.for_rho(rho * share, sensitivity.l2_squared)
+        laws.append(law)
+        loss = loss + law.loss(sensitivity.l2_squared)
+    return Offer(layout, tuple(laws), loss)
+
+
+def exact_offer(compiled: Compiled) -> Offer:
+    """No noise, no loss: for public tables only."""
+    layout = layout_for(compiled, norm=1)
+    return Offer(layout, (None,) * len(layout.parts), Loss.none())
+
+
+def best_offer(compiled: Compiled, share: Share) -> Offer:
+    """Of Laplace and Gaussian noise worth the same share of a budget, the one with less error."""
+    offers = []
+    if share.epsilon > 0:
+        offers.append(laplace_offer(compiled, share.epsilon))
+    if share.rho > 0:
+        offers.append(gaussian_offer(compiled, share.rho))
+    return min(offers, key=lambda offer: _log_error(offer, len(compiled.aggregates)))
+
+
+def _log_error(offer: Offer, aggregates: int) -> float:
+    """The mean logarithm of predicted variances: comparable whatever the columns' units are."""
+    return sum(math.log(max(offer.variance(i), 1e-300)) for i in range(aggregates))
+
+
+def public_values(parts: Sequence[Part], offer: Offer, size: int | None) -> dict[int, int]:
+    """Parts that no unit can change, which are therefore known without looking at the data."""
+    known = {}
+    for i, (part, sensitivity) in enumerate(zip(parts, offer.layout.sensitivities, strict=True)):
+        if sensitivity.is_zero and size is not None and not isinstance(part, CodedSum):
+            known[i] = size << offer.layout.bits[i]
+    return known
