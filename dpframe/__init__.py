@@ -15,13 +15,15 @@ from dpframe.errors import (
     InternalError,
     LedgerError,
     ParameterError,
+    PrivacyWarning,
     QueryError,
     SQLError,
     UnboundedError,
     UserError,
 )
+from dpframe.query import Query
 from dpframe.release.table import Release
-from dpframe.session import Query, Session
+from dpframe.session import Session
 
 __all__ = [
     "Budget",
@@ -34,6 +36,7 @@ __all__ = [
     "LedgerError",
     "Loss",
     "ParameterError",
+    "PrivacyWarning",
     "Query",
     "QueryError",
     "Range",

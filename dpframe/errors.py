@@ -14,7 +14,8 @@ DPFrameError                 what happened, why, and code that fixes it
 └── InternalError            our bug: please report it
 ```
 
-No exception carries anything read from a private row.
+No exception carries anything read from a private row. `PrivacyWarning` is the one category of
+warnings.
 """
 
 from __future__ import annotations
@@ -81,6 +82,10 @@ class LedgerError(DPFrameError):
 
 class EngineError(DPFrameError):
     """The engine stopped. Its message is withheld because it may quote rows."""
+
+
+class PrivacyWarning(UserWarning):
+    """A release that is allowed, and that a careful owner would think about."""
 
 
 class InternalError(DPFrameError):

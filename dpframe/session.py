@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Mapping
-from fractions import Fraction
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpframe.aggregates.compile import Compiled, compile_plan, scan_of
+from dpframe.aggregates.compile import compile_plan, scan_of
 from dpframe.budget.budget import Budget
-from dpframe.budget.exact import Number, positive
+from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
-from dpframe.budget.loss import Loss
 from dpframe.budget.room import Room
 from dpframe.budget.spent import Spent
 from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare
-from dpframe.engines.base import Engine, request_for
-from dpframe.engines.sources import EngineName, engine_for
-from dpframe.errors import BudgetError, DeclarationError, ParameterError
+from dpframe.engines.base import Engine
+from dpframe.engines.sources import EngineName, open_data
+from dpframe.errors import DeclarationError, ParameterError
 from dpframe.mechanisms import Source
 from dpframe.plan.nodes import Node
-from dpframe.release.explain import explain, unit_text
-from dpframe.release.noisy import NoisyParts, PostProcessing
-from dpframe.release.offer import (
-    Offer,
-    best_offer,
-    exact_offer,
-    gaussian_offer,
-    laplace_offer,
-    public_values,
-)
+from dpframe.query import Asking, Query
+from dpframe.release.explain import unit_text
+from dpframe.release.noisy import PostProcessing
 from dpframe.release.table import Release
 
 
@@ -76,9 +67,11 @@ class Session:
                 fix="dp.Session(budget, queries=20)",
             )
         self._ledger = Ledger.open(None if ledger is None else Path(ledger), budget)
+        self._own_budget = self._ledger.budget
         self._queries = queries
         self._engines: dict[str, Engine] = {}
         self._tables: dict[str, Table] = {}
+        self._versions: dict[str, Callable[[], str | None]] = {}
         self._source = Source()
 
     # --- what is protected -----------------------------------------------------------------------
@@ -94,11 +87,17 @@ class Session:
         public: bool = False,
         neighbors: Neighbors = "add_remove",
         size: int | None = None,
+        version: str | None = None,
     ) -> None:
         """Declare a table: its data, its unit of privacy, and what its columns can hold.
 
         `data` is a Polars frame (lazy or not), a DuckDB relation, an Arrow table, a pandas frame,
         or the path or glob of Parquet or CSV files. It is not copied.
+
+        Answers are free where the same was measured on the same version of the data. Files have a
+        new version when they change, frames when they are registered. Relations and pandas frames
+        can change unnoticed, so their answers are reused only if the owner names a `version`;
+        with one, answers are also reused by later sessions on the same ledger.
         """
         if not isinstance(name, str) or not name.isidentifier():
             raise DeclarationError(
@@ -118,10 +117,16 @@ class Session:
                 why="each column is declared by name",
                 fix='columns={"age": dp.Range(0, 110)}',
             )
-        opened = engine_for(data, engine)
+        if version is not None and (not isinstance(version, str) or not version):
+            raise DeclarationError(
+                f"version={version!r} is not a text",
+                why="it names a state of the data: the same name promises the same rows",
+                fix='version="2026-11-16"',
+            )
+        opened = open_data(data, engine)
         table = declare(
             name,
-            opened.storage(),
+            opened.engine.storage(),
             unit=Row() if unit is None else unit,
             columns=columns or {},
             neighbors=neighbors,
@@ -129,7 +134,8 @@ class Session:
             public=public,
         )
         self._ledger.declare(name, _terms(table))
-        self._tables[name], self._engines[name] = table, opened
+        self._tables[name], self._engines[name] = table, opened.engine
+        self._versions[name] = _declared_version(version) if version else opened.version
 
     def describe(self) -> str:
         """The tables, their declarations, and the budget, in words."""
@@ -173,9 +179,20 @@ class Session:
         epsilon: Number | None = None,
         rho: Number | None = None,
         share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        fresh: bool = False,
     ) -> Release:
-        """Answer a query, and charge its cost to the budget."""
-        return self.query(text).release(epsilon=epsilon, rho=rho, share=share)
+        """Answer a query, and charge its cost to the budget.
+
+        The cost is a pure `epsilon`, a zCDP `rho`, a `share` of the budget, or an `error` that
+        every answer stays within with some `confidence` (0.95 if not said), at the least cost.
+        A question whose parts were measured before is answered from them, at no cost, unless
+        `fresh=True`.
+        """
+        return self.query(text).release(
+            epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
+        )
 
     def query(self, text: str) -> Query:
         """Analyse a query without spending anything."""
@@ -188,141 +205,27 @@ class Session:
         engine = self._engines[name]
         compiled = compile_plan(plan, self._tables[name], engine.evaluate)
         PostProcessing(compiled).check()
-        return Query(self, compiled, engine, asked)
+        asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
+        return Query(asking, compiled, engine, self._versions[name](), asked)
+
+    def as_analyst(self, name: str, budget: Budget | None = None) -> Session:
+        """The same tables for one analyst, whose answers are charged to a budget of their own too.
+
+        The first call for a name fixes the analyst's budget; later ones may leave it out. An
+        analyst is answered for free only from what that analyst was told before.
+        """
+        view = copy.copy(self)
+        view._ledger = self._ledger.for_analyst(name, budget)
+        view._own_budget = budget or self._own_budget
+        return view
 
     def __repr__(self) -> str:
         tables = ", ".join(self._tables) or "no tables"
         return f"<Session: {tables}; {self._ledger}>"
 
 
-class Query:
-    """A question that was understood and costs nothing yet."""
-
-    def __init__(self, session: Session, compiled: Compiled, engine: Engine, asked: str) -> None:
-        self._session = session
-        self._compiled = compiled
-        self._engine = engine
-        self._asked = asked
-
-    @cached_property
-    def _ledger(self) -> Ledger:
-        return self._session.ledger
-
-    def cost(
-        self,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        share: Number | None = None,
-    ) -> Loss:
-        """What a release would be charged."""
-        return self._offer(epsilon, rho, share).loss
-
-    def explain(
-        self,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        share: Number | None = None,
-    ) -> str:
-        """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
-        room = self._ledger.room
-        if (epsilon, rho, share) == (None, None, None) and not self._default_share:
-            cost = "to be said: explain(epsilon=0.1) shows the noise and its error"
-            return explain(self._compiled, None, cost, str(room))
-        offer = self._offer(epsilon, rho, share)
-        ledger = self._ledger
-        admitted = ledger.filter.admits(ledger.spent, offer.loss)
-        after = (
-            ledger.filter.room(ledger.filter.after(ledger.spent, offer.loss)) if admitted else None
-        )
-        remains = str(after) if after is not None else f"it would be refused: only {room} remains"
-        return explain(self._compiled, offer, str(offer.loss), remains)
-
-    def release(
-        self,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        share: Number | None = None,
-    ) -> Release:
-        """Charge the cost, then measure, add noise and finish.
-
-        The charge is on disk before the first row is read, so a crash never shows less than was
-        spent. A refused release costs nothing.
-        """
-        offer = self._offer(epsilon, rho, share)
-        compiled = self._compiled
-        if not compiled.table.public:
-            self._ledger.charge(
-                offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
-            )
-        values = self._measured(offer)
-        parts = NoisyParts(compiled, offer.layout, offer.laws, values)
-        note = "the table is public: exact, at no cost" if compiled.table.public else ""
-        return Release(parts, offer.loss, self._session._source, note)
-
-    def _measured(self, offer: Offer) -> tuple[tuple[int, ...], ...]:
-        layout = offer.layout
-        exact = self._engine.measure(request_for(self._compiled, layout))
-        # A part that no unit can change is what was declared, not what the data holds.
-        known = {}
-        if not self._compiled.table.public:
-            known = public_values(layout.parts, offer, self._compiled.table.size)
-        noisy = []
-        for i, (values, law) in enumerate(zip(exact, offer.laws, strict=True)):
-            if i in known:
-                noisy.append((known[i],) * len(values))
-            elif law is None:
-                noisy.append(tuple(values))
-            else:
-                noisy.append(tuple(law.add(values, self._session._source)))
-        return tuple(noisy)
-
-    @property
-    def _default_share(self) -> Fraction | None:
-        queries = self._session._queries
-        return None if queries is None else Fraction(1, queries)
-
-    def _offer(self, epsilon: Number | None, rho: Number | None, share: Number | None) -> Offer:
-        compiled = self._compiled
-        given = {"epsilon": epsilon, "rho": rho, "share": share}
-        said = {name: value for name, value in given.items() if value is not None}
-        if compiled.table.public:
-            return exact_offer(compiled)
-        if not said and self._default_share:
-            said = {"share": self._default_share}
-        if len(said) != 1:
-            raise ParameterError(
-                "no cost was said" if not said else f"several costs were said: {', '.join(said)}",
-                why="every answer about private rows costs a part of the budget",
-                fix="epsilon=0.1, or rho=0.01, or share=0.05 of the session's budget",
-            )
-        ((name, value),) = said.items()
-        amount = positive(value, name)
-        if name == "epsilon":
-            return laplace_offer(compiled, amount)
-        if name == "rho":
-            self._require_gaussian()
-            return gaussian_offer(compiled, amount)
-        if amount > 1:
-            raise ParameterError(
-                f"share={value} is more than the whole budget",
-                why="a share is a fraction of the session's budget",
-                fix="share=0.1",
-            )
-        return best_offer(compiled, self._ledger.filter.share(amount))
-
-    def _require_gaussian(self) -> None:
-        if self._ledger.budget.rho is None and self._ledger.budget.delta is None:
-            raise BudgetError(
-                "rho= cannot be charged to a pure epsilon budget",
-                why="Gaussian noise has no finite epsilon without a delta",
-                fix="ask with epsilon=, or open the session with dp.Budget(epsilon=1, delta=1e-6)",
-            )
-
-    def __repr__(self) -> str:
-        return f"<Query: {' '.join(self._asked.split())}>"
+def _declared_version(version: str) -> Callable[[], str | None]:
+    return lambda: f"declared {version}"
 
 
 def _terms(table: Table) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class Recipe:
     weights: Mapping[str, float]
     finish: Callable[[Mapping[str, pl.Expr]], pl.Expr]
     name: str
+    possible: Callable[[Mapping[str, pl.Expr]], pl.Expr] | None = None
+    """What true parts always satisfy where there is an answer at all; error bars rely on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ class Aggregate(ABC):
 
     sql_names: ClassVar[tuple[str, ...]]
     """The SQL names that are read as this aggregate."""
+
+    is_linear: ClassVar[bool] = True
+    """Whether the answer moves with the noise of its parts by fixed factors: its weights."""
 
     @classmethod
     @abstractmethod

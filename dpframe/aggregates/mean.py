@@ -30,10 +30,12 @@ class Mean(Aggregate):
     """Noisy centred sum over noisy count, clamped to the declared range.
 
     Guarantee: that of its two parts. Both are weighted by the same factor per unit, so bounding
-    units does not bias the mean. A noisy count below 1 is taken as 1.
+    units does not bias the mean. Where the noisy count is below 1 there is
+    nothing to go by, and the middle of the range is released.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = ("AVG", "MEAN")
+    is_linear: ClassVar[bool] = False
     value: Typed
     where: Expr | None
     present: Expr | None
@@ -57,8 +59,9 @@ class Mean(Aggregate):
         low, high = float(domain.low), float(domain.high)
 
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
-            count = noisy["count"].cast(pl.Float64).clip(lower_bound=1.0)
-            return (middle + noisy["deviations"] / count).clip(low, high)
+            count = noisy["count"].cast(pl.Float64)
+            mean = (middle + noisy["deviations"] / count).clip(low, high)
+            return pl.when(count >= 1).then(mean).otherwise(middle)
 
         parts = {
             "deviations": CodedSum(
@@ -69,4 +72,12 @@ class Mean(Aggregate):
         # The count's noise moves the mean by (mean - middle) / n. Where the mean lies is private;
         # half-way between the middle and an end is assumed for the split of the budget.
         weights = {"deviations": 1.0, "count": half_width / 2}
-        return (Recipe(parts, weights, finish, "a centred sum over a count"),)
+        return (
+            Recipe(
+                parts,
+                weights,
+                finish,
+                "a centred sum over a count",
+                possible=lambda noisy: noisy["count"] >= 1,
+            ),
+        )

@@ -87,7 +87,7 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
         return args[0]
     domains = tuple(a.domain for a in args)
     domain = function.domain(domains, call.params)
-    params = call.params
+    params = function.fixed(domains, call.params)
     if function.name == "cast":
         function, params = FUNCTIONS["convert"], (domains[0].type.name, *params)
     result = Typed(
@@ -109,7 +109,8 @@ def _converted(arg: Typed, target: Type) -> Typed:
         return arg
     if isinstance(arg.expr, Literal) and (source is Type.NULL or target is not Type.TEXT):
         value = literal_as(arg.expr.value, target)
-        domain = Domain(target) if value is None else of_literal(value)
+        # NULL has no values at all, so that CASE without ELSE keeps the bounds of its arms.
+        domain = Domain(target, values=()) if value is None else of_literal(value)
         return Typed(Literal(value, target, arg.expr.place), domain)
     if source is not Type.NULL and (source, target) not in _IMPLICIT:
         raise Refused(

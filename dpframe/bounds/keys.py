@@ -12,6 +12,7 @@ from dpframe.bounds.analysis import Typed, refused
 from dpframe.errors import QueryError
 from dpframe.plan.domains import Domain, number_of_values, possible_values
 from dpframe.plan.exprs import Column, columns_of
+from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 
 MOST_ENUMERATED = 1_000_000
@@ -132,13 +133,13 @@ def _enumerated(
     leads to are kept, but a NULL *key* only where NULL is a declared value of some input:
     `GROUP BY LOWER(ward)` has no NULL group if `GROUP BY ward` has none.
     """
-    table = pl.DataFrame({"__dpframe": [0]})
+    table = pl.DataFrame({"one": [0]}) if not inputs else pl.DataFrame()
     declared = pl.lit(True)
-    for name in inputs:
+    for i, name in enumerate(inputs):
         values = _column(columns[name], declared_only=False).alias(name).to_frame()
-        table = table.join(values, how="cross")
+        table = table.join(values, how="cross") if i else values
         if not columns[name].null_is_value:
-            declared = declared & pl.col(name).is_not_null()
+            declared = declared & column(name).is_not_null()
     exprs = [key for _, key in members]
     kept = evaluate(exprs, table.filter(declared))
     extra = evaluate(exprs, table.filter(~declared)).drop_nulls()

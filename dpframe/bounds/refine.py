@@ -64,6 +64,8 @@ def _never_null(condition: Call) -> list[str]:
 def _compared(domain: Domain, op: str, value: Any) -> Domain:
     if domain.values is not None and domain.type is Type.TEXT:
         return _listed(domain, (value,)) if op == "equal" else domain
+    if value is None:  # no row passes a comparison with NULL; any domain is true of no rows
+        return domain
     if not domain.is_bounded or domain.type is Type.BOOL:
         return domain
     try:

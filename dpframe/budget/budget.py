@@ -43,7 +43,9 @@ class Budget:
         fields = {"epsilon": epsilon, "rho": rho, "delta": delta}
         for name, value in fields.items():
             object.__setattr__(self, name, None if value is None else positive(value, name))
-        if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and delta):
+        if (self.epsilon is None) == (self.rho is None) or (
+            self.rho is not None and self.delta is not None
+        ):
             given = [f"{name} {value}" for name, value in fields.items() if value is not None]
             raise ParameterError(
                 f"a budget of {' and '.join(given) or 'nothing'}",

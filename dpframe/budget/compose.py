@@ -4,10 +4,10 @@ A session does not use these: its costs are chosen adaptively, and it runs a fil
 (`budget.filters`). They answer what a batch costs, and what each theorem is worth.
 
 - *basic*: epsilons and deltas add up (Dwork et al. 2006).
-- *advanced*: for any d > 0, `sum e tanh(e/2) + sqrt(2 log(1/d) sum e^2)` at `d + sum delta`. A
-  privacy loss lies in `[-e, e]` and has mean at most `e tanh(e/2)` (randomized response is the
-  worst case), so Azuma's inequality with range `2 e` gives `exp(-t^2 / (2 sum e^2))` (Dwork,
-  Rothblum and Vadhan 2010, with the constants of Kairouz, Oh and Viswanath 2015, theorem 3.5).
+- *advanced*: for any d > 0, `sum rho + sqrt(2 log(1/d) sum e^2)` at `d + sum delta`. A privacy loss
+  lies in `[-e, e]` and has mean at most rho, which is `e tanh(e/2)` or less, so Azuma's inequality
+  with range `2 e` gives `exp(-t^2 / (2 sum e^2))` (Dwork, Rothblum and Vadhan 2010, with the
+  constants of Kairouz, Oh and Viswanath 2015, theorem 3.5).
 - *optimal*: for k releases of the same epsilon, the exact answer (Kairouz, Oh and Viswanath 2015,
   theorem 3.3): no bound that knows only (epsilon, delta) of each can be better.
 - *zCDP*: rhos add up, then are converted (Bun and Steinke 2016; Canonne et al. 2020).

@@ -18,7 +18,7 @@ from dpframe.errors import ParameterError
 Number = int | float | str | Fraction | Decimal
 """What a parameter may be given as."""
 
-_HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4}")
+_HUGE_EXPONENT = re.compile(r"[eE][+-]?[\d_]{4}")
 """A number whose digits alone would fill memory."""
 
 

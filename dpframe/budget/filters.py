@@ -4,9 +4,10 @@ A composition theorem speaks about costs that were fixed beforehand. A session's
 query *and its cost* after reading the answers so far. A filter stays valid then: it looks at the
 sums of the losses so far and of the next one, and refuses the next one if a bound would be passed.
 
-**Setting.** Fix two neighbouring tables and an analyst. Step t of the session has, given the
-answers y_1 .. y_{t-1}, laws P_t and Q_t under the two tables, and costs that those answers
-determine. P and Q are the laws of the whole transcript y, and Z(y) = log(dP/dQ)(y).
+**Setting.** Fix two neighbouring tables, an analyst, and the analyst's coins. Step t of the session
+has, given the answers y_1 .. y_{t-1}, laws P_t and Q_t under the two tables, and costs that those
+answers determine; so are refusals, which therefore tell nothing. P and Q are the laws of the whole
+transcript y, and Z(y) = log(dP/dQ)(y).
 
 **Own deltas.** If step t is (epsilon_t, delta_t)-private, P_t = (1 - delta_t) P'_t + delta_t P''_t
 and likewise Q_t, with P'_t and Q'_t epsilon_t-indistinguishable (Kairouz, Oh and Viswanath 2015).
@@ -207,7 +208,13 @@ class ApproximateFilter(Filter):
         self.epsilon = budget.epsilon
         self.own_delta = OWN_DELTA_SHARE * budget.delta
         self.conversion_delta = budget.delta - self.own_delta
-        self.order: Fraction = order or order_for(self.epsilon, self.conversion_delta)
+        if order is None:
+            order = order_for(self.epsilon, self.conversion_delta)
+        elif order <= 1:
+            raise ParameterError(
+                f"the Renyi order is {order}", why="it has to be above 1", fix="order=None"
+            )
+        self.order: Fraction = order
         self.level = renyi_level(self.order, self.epsilon, self.conversion_delta)
 
     def holds(self, spent: Spent) -> bool:

@@ -37,7 +37,7 @@ class Verification:
 
 
 def verify_entries(storage: Storage, head: str | None = None) -> Verification:
-    """Walk the whole chain in one transaction, and recompute every hash and every sum."""
+    """Walk the whole chain, and recompute every hash and every sum."""
     if not storage.pages_are_sound():
         raise damaged(storage.path, "its pages or indexes contradict each other")
     book = _Book()
@@ -58,7 +58,7 @@ class _Book:
 
     def __init__(self) -> None:
         self.entries = 0
-        self.charges: set[int] = set()
+        self.charges: dict[int, str] = {}
         self.total: Account | None = None
         self._own: dict[str, Account] = {}
 
@@ -79,7 +79,8 @@ class _Book:
         if entry.spent != self.total.spent.to_json():
             return False
         if entry.kind == "parts":
-            return json.loads(entry.body)["charge"] in self.charges
+            body = json.loads(entry.body)
+            return bool(self.charges[body["charge"]] == body["who"])
         if entry.kind == "analyst":
             known = entry.name in self._own
             self._own[entry.name] = Account.from_terms(entry.body, Spent(), entry.name)
@@ -94,7 +95,7 @@ class _Book:
         self.total = after[0]
         if own is not None:
             self._own[entry.name] = after[1]
-        self.charges.add(entry.number)
+        self.charges[entry.number] = entry.name
         noted = [entry.spent, body["own"]] if own is not None else [entry.spent]
         sums = [account.spent.to_json() for account in after]
         return sums == noted and all(account.holds for account in after)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from dpframe.budget.filters import Filter
 from dpframe.budget.inspection import Verification, charges_frame, verify_entries
 from dpframe.budget.ledger_errors import (
     check_place,
+    decoded,
     missing,
     no_budget,
     other_budget,
@@ -40,7 +41,7 @@ from dpframe.budget.loss import Loss
 from dpframe.budget.room import Room
 from dpframe.budget.spent import Spent
 from dpframe.budget.storage import Storage
-from dpframe.errors import ParameterError
+from dpframe.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,14 +53,16 @@ class Charge:
 
     entry: int
     """Its number on the ledger."""
+    who: str
+    """The analyst, or "" if none was named."""
     loss: Loss
     room: Room
     """What remained after it."""
-    _ledger: Ledger
+    _ledger: Ledger = field(repr=False, compare=False)
 
     def store(self, parts: Mapping[str, bytes]) -> None:
         """Keep noisy parts beside the charge, each under the key that `Ledger.find` looks for."""
-        self._ledger._store(self.entry, parts)
+        self._ledger._store(self.entry, self.who, parts)
 
 
 class Ledger:
@@ -78,12 +81,15 @@ class Ledger:
       fix: ask with epsilon <= 0.2
     """
 
+    filter: Filter
+    """The filter of the total budget."""
+
     def __init__(self, storage: Storage, analyst: str | None = None) -> None:
         self._storage = storage
         self.analyst = analyst
         """Who charges, where this is one analyst's view of the ledger."""
-        with storage.transaction(write=False):
-            self._total = storage.first().body
+        with storage.transaction(write=False), decoded(storage.path):
+            self.filter = Account.from_terms(storage.first().body, Spent()).filter
 
     @classmethod
     def open(
@@ -108,18 +114,12 @@ class Ledger:
                 raise missing(place)
             Storage.create(place, _opening(budget, title(place)))
         storage = Storage(place, read_only=read_only, timeout=timeout)
-        with storage.transaction(write=not read_only):
-            pass  # a ledger that cannot be read or written fails now, not at the first query
+        storage.probe()
         ledger = cls(storage)
         if budget is not None and budget != ledger.budget:
             storage.close()
             raise other_budget(title(place), ledger.budget, budget)
         return ledger
-
-    @property
-    def filter(self) -> Filter:
-        """The filter of the total budget."""
-        return Account.from_terms(self._total, Spent()).filter
 
     @property
     def budget(self) -> Budget:
@@ -155,12 +155,7 @@ class Ledger:
           fix: declare it as before, or start a new ledger
         """
         body = _json(dict(terms))
-        with self._storage.transaction(write=True):
-            known = self._storage.last("table", _text(table))
-            if known is None:
-                head = self._storage.head()
-                self._storage.append(Entry.after(head, "table", table, body, head.spent))
-                return
+        known = self._once("table", _text(table), body)
         if known.body != body:
             raise other_terms(table, json.loads(known.body), json.loads(body))
 
@@ -169,16 +164,18 @@ class Ledger:
 
         The first call fixes the analyst's budget; later ones may leave it out.
         """
-        with self._storage.transaction(write=True):
-            known = self._storage.last("analyst", _text(name))
-            if known is None:
-                head = self._storage.head()
-                terms = _opening(budget, f"analyst {name!r}").body
-                self._storage.append(Entry.after(head, "analyst", name, terms, head.spent))
-        if known is not None and budget is not None:
+        if not name:
+            raise ParameterError(
+                "the analyst has no name",
+                why="their charges are told from others' by it",
+                fix='for_analyst("ana")',
+            )
+        terms = None if budget is None else Account.starting(budget).terms()
+        known = self._once("analyst", _text(name), terms)
+        with decoded(self._storage.path):
             own = Account.from_terms(known.body, Spent()).filter.budget
-            if own != budget:
-                raise other_budget(f"analyst {name!r}", own, budget)
+        if budget is not None and own != budget:
+            raise other_budget(f"analyst {name!r}", own, budget)
         return Ledger(self._storage, name)
 
     def charge(
@@ -207,28 +204,37 @@ class Ledger:
             room = room_of(after)
             body = {
                 "when": datetime.now(UTC).isoformat(timespec="microseconds"),
-                "asked": asked,
-                "mechanism": mechanism,
-                "scale": scale,
+                "asked": _text(asked),
+                "mechanism": _text(mechanism),
+                "scale": _text(scale),
                 "loss": loss.to_json(),
                 "remaining": str(room),
                 "own": after[1].spent.to_json() if len(after) > 1 else None,
             }
             entry = Entry.after(head, "charge", who, _json(body), after[0].spent.to_json())
             self._storage.append(entry)
-        return Charge(entry.number, loss, room, self)
+        return Charge(entry.number, who, loss, room, self)
 
     def find(self, key: str) -> list[bytes]:
-        """Give all noisy parts that were stored under a key, oldest first."""
-        with self._storage.transaction(write=False):
-            return [entry.payload for entry in self._storage.named("parts", _text(key))]
+        """Give the noisy parts that were stored under a key, oldest first.
+
+        An analyst's view finds what that analyst was charged for: what others were told would
+        be more than the analyst's own budget covers.
+        """
+        key = _text(key)
+        with self._storage.transaction(write=False), decoded(self._storage.path):
+            return [
+                entry.payload
+                for entry in self._storage.named("parts", key)
+                if self.analyst in (None, json.loads(entry.body)["who"])
+            ]
 
     def entries(self) -> pl.DataFrame:
         """Give the charges as a table: when, who, asked, mechanism, scale, loss, remaining.
 
         An analyst's view shows that analyst's charges.
         """
-        with self._storage.transaction(write=False):
+        with decoded(self._storage.path):
             return charges_frame(self._storage.walk(), self.analyst)
 
     def verify(self, head: str | None = None) -> Verification:
@@ -236,19 +242,33 @@ class Ledger:
 
         An edited ledger raises LedgerError.
         """
-        with self._storage.transaction(write=False):
-            return verify_entries(self._storage, head)
+        return verify_entries(self._storage, head)
 
     def close(self) -> None:
         """Let go of the file; analysts' views of this ledger are closed too."""
         self._storage.close()
 
-    def _store(self, charge: int, parts: Mapping[str, bytes]) -> None:
-        body = _json({"charge": charge})
+    def _once(self, kind: str, name: str, body: str | None) -> Entry:
+        """Give the entry of a kind and name; the first call writes it."""
+        with self._storage.transaction(write=False):
+            known = self._storage.last(kind, name)
+        if known is None:
+            if body is None:
+                raise no_budget(f"{kind} {name!r}")
+            with self._storage.transaction(write=True):
+                known = self._storage.last(kind, name)  # again: another process may have been here
+                if known is None:
+                    head = self._storage.head()
+                    known = Entry.after(head, kind, name, body, head.spent)
+                    self._storage.append(known)
+        return known
+
+    def _store(self, charge: int, who: str, parts: Mapping[str, bytes]) -> None:
+        body = _json({"charge": charge, "who": who})
         with self._storage.transaction(write=True):
             head = self._storage.head()
             for key, payload in parts.items():
-                head = Entry.after(head, "parts", _text(key), body, head.spent, bytes(payload))
+                head = Entry.after(head, "parts", _text(key), body, head.spent, payload)
                 self._storage.append(head)
 
     def _now(self) -> list[Account]:
@@ -257,14 +277,15 @@ class Ledger:
 
     def _accounts(self, head: Entry, who: str) -> list[Account]:
         """Give the accounts that a charge of `who` goes to: the total, then their own."""
-        accounts = [Account.from_terms(self._total, Spent.from_json(head.spent))]
-        terms = self._storage.last("analyst", who) if who else None
-        if terms is not None:
-            last = self._storage.last("charge", who)
-            own = json.loads(last.body)["own"] if last is not None else None
-            spent = Spent.from_json(own) if own is not None else Spent()
-            accounts.append(Account.from_terms(terms.body, spent, who))
-        return accounts
+        with decoded(self._storage.path):
+            accounts = [Account(self.filter, Spent.from_json(head.spent))]
+            terms = self._storage.last("analyst", who) if who else None
+            if terms is not None:
+                last = self._storage.last("charge", who)
+                own = json.loads(last.body)["own"] if last is not None else None
+                spent = Spent.from_json(own) if own is not None else Spent()
+                accounts.append(Account.from_terms(terms.body, spent, who))
+            return accounts
 
     def __enter__(self) -> Ledger:
         return self
@@ -276,7 +297,10 @@ class Ledger:
         return "; ".join(str(account) for account in self._now())
 
     def __repr__(self) -> str:
-        return f"<Ledger {self}>"
+        try:
+            return f"<Ledger {self}>"
+        except LedgerError as error:
+            return f"<Ledger: {error.what}>"
 
 
 def _opening(budget: Budget | None, whose: str) -> Entry:

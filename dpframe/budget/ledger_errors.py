@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpframe.budget.budget import Budget
-from dpframe.errors import LedgerError
+from dpframe.errors import LedgerError, ParameterError
 
 _NOTHING_RELEASED = "a charge must be on disk before data is read, so no answer was released"
 
@@ -24,6 +24,18 @@ def explained(path: Path | None) -> Iterator[None]:
         raise _from_sqlite(error, path) from None
     except OSError as error:
         raise _from_system(error, path) from None
+
+
+@contextmanager
+def decoded(path: Path | None) -> Iterator[None]:
+    """Turn entries that no ledger writes into a LedgerError: their hash fits, their text does not."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError, ParameterError):
+        pass  # raised below, outside the handler
+    else:
+        return
+    raise damaged(path, "an entry holds what no ledger writes")
 
 
 def title(path: Path | None) -> str:
@@ -153,6 +165,12 @@ def _from_sqlite(error: sqlite3.Error, path: Path | None) -> LedgerError:
     # The low byte of an SQLite code is its family.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
     name = getattr(error, "sqlite_errorname", "text that is not UTF-8")
+    if code == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return LedgerError(
+            f"{title(path)} was left in mid-charge",
+            why="a session was killed there, and undoing the half-written charge needs writing",
+            fix="open it once for writing",
+        )
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return _full(path)
@@ -167,9 +185,8 @@ def _from_sqlite(error: sqlite3.Error, path: Path | None) -> LedgerError:
         case sqlite3.SQLITE_CANTOPEN:
             return LedgerError(
                 f"{title(path)} cannot be opened",
-                why="its file or its folder may not be read or written by this user, or another "
-                "session was killed in mid-charge and the ledger is only being read",
-                fix="give this user write access to the folder, and open it once for writing",
+                why="its file or its folder may not be read or written by this user",
+                fix="give this user write access to the folder",
             )
         case sqlite3.SQLITE_NOTADB:
             return foreign(path)

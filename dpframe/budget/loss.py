@@ -99,7 +99,7 @@ class Loss:
     @property
     def rho(self) -> Fraction:
         """The zCDP loss (next to `delta`), rounded up where it is not rational."""
-        return sum((count * rho_of(term.epsilon) for term, count in self.terms), self.concentrated)
+        return sum((count * rho_of(term) for term, count in self.terms), self.concentrated)
 
     def renyi(self, order: Fraction) -> Fraction:
         """Give the Renyi loss (next to `delta`) at an order above 1, rounded up."""

@@ -9,8 +9,12 @@
   place. So an empty file is never taken for a new ledger: a truncated one does not reset a budget.
 - *Writers take the write lock before they read* (`BEGIN IMMEDIATE`): no other process can charge
   between a check and its charge.
-- *The file is the one at the path.* A session whose file was moved or replaced stops.
+- *The file is the one at the path.* A session whose file was moved, replaced or overwritten with
+  an older copy stops.
 - *Forks are met.* No fork happens inside a transaction, and a child opens the file for itself.
+
+It relies on the file system's locks and syncs: a network folder without working locks is no place
+for a ledger.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from typing import ClassVar
 from dpframe.budget.chain import GENESIS, Entry
 from dpframe.budget.ledger_errors import closed, damaged, explained, forked, moved
 from dpframe.budget.schema import COLUMNS, connect, fill, insert, prepare, uri
+from dpframe.errors import InternalError
 
 
 class Storage:
@@ -42,6 +47,7 @@ class Storage:
         self._closed = False
         self._pid = os.getpid()
         self._identity: tuple[int, int] | None = None
+        self._seen: Entry | None = None
         self._left_to_parent: list[sqlite3.Connection] = []
         _STORAGES.add(self)
 
@@ -74,8 +80,10 @@ class Storage:
     def transaction(self, *, write: bool) -> Iterator[None]:
         """Hold the file's lock, and commit unless the block raises."""
         with self._lock, explained(self.path):
+            connection = self._use()
+            if connection.in_transaction:  # by this thread: others wait for the lock
+                raise InternalError("a transaction of the ledger inside another")
             try:
-                connection = self._use()
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 self._check_place()
                 yield
@@ -86,15 +94,25 @@ class Storage:
                     self._drop()  # its cache may differ from the disk: the next use reads afresh
                 raise
 
-    def append(self, entry: Entry) -> Entry:
+    def probe(self) -> None:
+        """Fail now, not at the first query, if the file cannot be read or (if need be) written."""
+        with self._lock, explained(self.path):
+            connection = self._use()
+            connection.execute("BEGIN" if self._read_only else "BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")  # a commit, even of nothing, would wait for readers
+
+    def append(self, entry: Entry) -> None:
         """Write an entry."""
         insert(self._use(), entry)
-        return entry
 
     def head(self) -> Entry:
-        """Read and check the last entry."""
+        """Read and check the last entry, and that the last one seen before is still there."""
+        seen = self._seen
+        if seen is not None and next(self._select("WHERE number = ?", seen.number), None) != seen:
+            raise damaged(self.path, f"entry {seen.number} was there a moment ago")
         for entry in self._select("ORDER BY number DESC LIMIT 1"):
-            return self._checked(entry)
+            self._seen = self._checked(entry)
+            return entry
         raise damaged(self.path, "it has no entry")
 
     def first(self) -> Entry:
@@ -116,19 +134,30 @@ class Storage:
         return [self._checked(entry) for entry in list(found)]
 
     def walk(self) -> Iterator[Entry]:
-        """Read all entries in order, and check the whole chain on the way."""
-        number, before = 1, GENESIS
-        for entry in self._select("ORDER BY number"):
-            if entry.number != number:
-                raise damaged(self.path, f"entry {number} is missing")
-            if not entry.follows(before):
-                raise damaged(self.path, f"entry {number} is not as it was written")
-            yield entry
-            number, before = number + 1, entry.hash
+        """Read all entries in order, and check the whole chain on the way.
+
+        Each thousand is a transaction of its own, so that a long walk does not keep writers
+        waiting: entries are only ever added at the end.
+        """
+        number, before = 0, GENESIS
+        while True:
+            with self.transaction(write=False):
+                found = list(self._select("WHERE number > ? ORDER BY number LIMIT 1000", number))
+            for entry in found:
+                number += 1
+                if entry.number != number:
+                    raise damaged(self.path, f"entry {number} is missing")
+                if not entry.follows(before):
+                    raise damaged(self.path, f"entry {number} is not as it was written")
+                before = entry.hash
+                yield entry
+            if not found:
+                return
 
     def pages_are_sound(self) -> bool:
         """Ask SQLite whether its pages and indexes agree with each other."""
-        found = self._use().execute("PRAGMA integrity_check(1)").fetchone()
+        with self.transaction(write=False):
+            found = self._use().execute("PRAGMA integrity_check(1)").fetchone()
         return found is not None and found[0] == "ok"
 
     def close(self) -> None:
@@ -137,7 +166,7 @@ class Storage:
             self._drop()
             self._closed = True
 
-    def _select(self, where: str, *values: str) -> Iterator[Entry]:
+    def _select(self, where: str, *values: str | int) -> Iterator[Entry]:
         for row in self._use().execute(f"SELECT {COLUMNS} FROM entries {where}", values):
             if [type(value) for value in row] != [int, str, str, str, str, bytes, bytes]:
                 raise damaged(self.path, f"entry {row[0]!r} has fields of the wrong type")
@@ -164,7 +193,8 @@ class Storage:
             self._connection, self._pid = None, os.getpid()
         if self._connection is None:
             assert self.path is not None  # memory keeps its one connection until it is closed
-            self._identity = _identity(self.path)
+            if self._identity is None:
+                self._identity = _identity(self.path)  # for good, whatever is opened again later
             mode = "ro" if self._read_only else "rw"
             connection = connect(uri(self.path, mode), self._timeout)
             try:

@@ -15,6 +15,16 @@ What each mechanism costs at Renyi order `a > 1`:
   Both coefficients are positive, so `log M` is convex in `s`; it is 0 at 0 and never negative, so
   it is superadditive and grows. A vector moved by at most `s` in L1 norm therefore loses the most
   when one coordinate takes the whole move: the formula holds for vectors.
+  Its `rho` is `D_1 = (s - 2 q (1 - q^s) / (1 - q^2)) / b`, which lies below `epsilon
+  tanh(epsilon / 2)`, and no smaller one will do (Harrison and Manurangsi 2026 prove the like). With
+  `y = (a - 1/2) / b`, M is a constant times
+  `(sinh((s+1) y) - q sinh((s-1) y)) / sinh(y) = U_s(c) - q U_{s-2}(c)`, `c = cosh(y)`: a polynomial
+  in c, even or odd. At c = cos(x) it is `(sin((s+1) x) - q sin((s-1) x)) / sin(x)`, which changes
+  sign s times in (0, pi), because `sin((s+1) x)` is -1 and 1 in turn at s + 1 points there. So its
+  s roots are some `+-cos(x_i)` (and 0 for odd s), and M is a product of `cosh(y)^2 - cos(x_i)^2`
+  (and cosh(y)). Each factor is `const prod_k (1 + y^2 / (x_i + pi k)^2)` over all integers k, whose
+  logarithm is concave in `y^2`. So `h(u) = log M` is concave in `u = (a - 1/2)^2`, and as above
+  `(a - 1) D_a = h(u) - h(1/4) <= a (a - 1) h'(1/4)`, where `h'(1/4) = D_1`.
 - *Discrete Gaussian, moved by at most `s` in L2 norm.* `D_a <= a s^2 / (2 sigma^2)` (Canonne,
   Kamath and Steinke 2020, theorem 4 and its multivariate form): zCDP with exactly that `rho`.
 - *(epsilon, delta) mechanisms.* Each pair of laws is, but for an event of probability `delta`
@@ -73,6 +83,14 @@ class Laplace:
         back = Enclosure.of(-order * self.epsilon, digits).exp()
         return ((one - q * t) * away + (q - t) * back) / ((one + q) * (one - t))
 
+    def mean(self, digits: int) -> Enclosure:
+        """Enclose the mean privacy loss `D_1`."""
+        one, b = Enclosure.of(1, digits), Enclosure.of(self.scale, digits)
+        q = Enclosure.of(-1 / self.scale, digits).exp()
+        q_to_s = Enclosure.of(-self.epsilon, digits).exp()
+        back = Enclosure.of(2, digits) * q * (one - q_to_s) / (one - q * q)
+        return (Enclosure.of(self.moved, digits) - back) / b
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bounded:
@@ -101,6 +119,11 @@ class Bounded:
         far, near = (order - Fraction(1, 2)) * self.epsilon, self.epsilon / 2
         return _cosh_doubled(far, digits) / _cosh_doubled(near, digits)
 
+    def mean(self, digits: int) -> Enclosure:
+        """Enclose the mean privacy loss `epsilon tanh(epsilon / 2)` of randomized response."""
+        one, e = Enclosure.of(1, digits), Enclosure.of(self.epsilon, digits)
+        return e * (e.exp() - one) / (e.exp() + one)
+
 
 Term = Laplace | Bounded
 
@@ -108,7 +131,7 @@ Term = Laplace | Bounded
 @lru_cache(maxsize=4096)
 def renyi_of(term: Term, order: Fraction) -> Fraction:
     """Give the Renyi loss of one mechanism at this order, rounded up."""
-    if order * term.epsilon > _LARGEST_EXPONENT:
+    if not term.epsilon or order * term.epsilon > _LARGEST_EXPONENT:
         return term.epsilon
 
     def divergence(digits: int) -> Enclosure:
@@ -118,16 +141,11 @@ def renyi_of(term: Term, order: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def rho_of(epsilon: Fraction) -> Fraction:
-    """Give `epsilon tanh(epsilon / 2)`, the zCDP loss of a pure epsilon mechanism, rounded up."""
-    if epsilon > _LARGEST_EXPONENT:
-        return epsilon
-
-    def epsilon_tanh_half(digits: int) -> Enclosure:
-        one, e = Enclosure.of(1, digits), Enclosure.of(epsilon, digits)
-        return e * (e.exp() - one) / (e.exp() + one)
-
-    return min(epsilon, max(Fraction(0), round_up(epsilon_tanh_half)))
+def rho_of(term: Term) -> Fraction:
+    """Give the zCDP loss of one mechanism, which is its mean privacy loss, rounded up."""
+    if not term.epsilon or term.epsilon > _LARGEST_EXPONENT:
+        return term.epsilon
+    return min(term.epsilon, max(Fraction(0), round_up(term.mean)))
 
 
 def _group_delta(term: Bounded, k: int) -> Fraction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import polars as pl
@@ -13,8 +13,9 @@ from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import Typed
 from dpframe.declare import Storage, Table
 from dpframe.errors import EngineError
-from dpframe.plan.exprs import Column, Expr
-from dpframe.plan.parts import Part
+from dpframe.plan.exprs import Call, Column, Expr, conjunction, conjuncts
+from dpframe.plan.parts import CodedSum, CountRows, Part
+from dpframe.plan.stages import Stages, Staging
 
 T = TypeVar("T")
 
@@ -48,6 +49,8 @@ class Request:
     parts: tuple[Part, ...]
     bits: tuple[int, ...]
     norm: int
+    stages: Stages
+    """Columns that the expressions above read, and that are computed first."""
 
     @property
     def key_names(self) -> list[str]:
@@ -63,16 +66,42 @@ def request_for(compiled: Compiled, layout: Layout) -> Request:
         listed = isinstance(key.expr, Column) and key.domain.values is not None
         values = tuple(public.drop_nulls().unique().to_list()) if listed else None
         filters.append(KeyFilter(values, public.null_count() > 0))
+    staging = Staging()
+    where = None if compiled.where is None else staging.rewrite(compiled.where)
+    keys = tuple(staging.rewrite(key.expr) for _, key in compiled.keys)
+    parts = tuple(_staged(part, staging) for part in layout.parts)
     return Request(
         compiled.table,
-        compiled.where,
-        tuple(key.expr for _, key in compiled.keys),
+        where,
+        keys,
         compiled.frame,
         tuple(filters),
-        layout.parts,
+        parts,
         layout.bits,
         layout.context.norm,
+        staging.stages,
     )
+
+
+def _staged(part: Part, staging: Staging) -> Part:
+    condition = None if part.condition is None else staging.rewrite(part.condition)
+    if isinstance(part, CodedSum):
+        return replace(part, condition=condition, expr=staging.rewrite(part.expr))
+    return replace(part, condition=condition)
+
+
+def sum_that_counts(part: Part, parts: Sequence[Part]) -> CodedSum | None:
+    """Of the sums among `parts`, one whose non-null codes are exactly the rows that `part` counts.
+
+    AVG measures a sum of x and a count of rows where x is not NULL; the codes serve both.
+    """
+    if isinstance(part, CountRows):
+        for other in parts:
+            if isinstance(other, CodedSum):
+                present = Call("not", (Call("is_null", (other.expr,)),))
+                if part.condition == conjunction((*conjuncts(other.condition), present)):
+                    return other
+    return None
 
 
 class Engine(ABC):
@@ -97,16 +126,22 @@ class Engine(ABC):
 
         A group without rows is 0 everywhere; a row of no public group counts nowhere.
         """
-        found = withhold_rows(self.name, lambda: self.groups(request))
-        names = [f"p{i}" for i in range(len(request.parts))]
+        aligned = withhold_rows(self.name, lambda: self._aligned(request))
+        return [[_exact(v) for v in aligned[f"p{i}"].to_list()] for i in range(len(request.parts))]
+
+    def _aligned(self, request: Request) -> pl.DataFrame:
+        found = self.groups(request)
         if not request.keys:
-            return [[_exact(found[name][0]) if found.height else 0] for name in names]
+            return found
         groups = request.frame.clone()
         groups.columns = request.key_names
-        aligned = groups.join(
-            found, on=request.key_names, how="left", nulls_equal=True, maintain_order="left"
+        return groups.join(
+            found.cast(groups.schema),
+            on=request.key_names,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
         )
-        return [[_exact(v) for v in aligned[name].to_list()] for name in names]
 
 
 def _exact(value: object) -> int:

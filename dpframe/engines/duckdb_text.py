@@ -19,9 +19,13 @@ from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.parts import CodedSum
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
+from dpframe.plan.stages import STAGED, Stages
 
 Read = Callable[[str], str]
 """The SQL that reads a column, by its name."""
+
+ROWS = "dpframe_rows"
+"""What generated SQL calls the data."""
 
 INFINITY = "CAST('inf' AS DOUBLE)"
 
@@ -47,15 +51,34 @@ def _sql_type(kind: Type) -> str:
 
 def reader(table: Table) -> Read:
     """Reads every column of a table through its declared domain."""
-    return lambda name: read_column(table, name)
+    return lambda name: name if name.startswith(STAGED) else read_column(table, name)
+
+
+def staged_sql(source: str, stages: Stages, read: Read) -> str:
+    """The rows of `source` with the columns of every stage beside them."""
+    for stage in stages:
+        listed = ", ".join(f"{sql_of(expr, read)} AS {name}" for name, expr in stage)
+        source = f"(SELECT *, {listed} FROM {source})"
+    return source
 
 
 def stored(table: Table, name: str) -> str:
-    """A column in the plan's type, its values as they are. Only for what is exact that way."""
+    """A column in the plan's type (integers in their own), its values as they are."""
     storage, column = table.storage[name], duckdb_name(name)
-    if storage.exact or storage.type is None:
-        return column
-    return f"CAST({column} AS {storage.type.value})"
+    if storage.type is Type.TIMESTAMP:
+        return _microseconds(column, storage.name)
+    if not storage.exact and storage.type is not None:
+        column = f"CAST({column} AS {storage.type.value})"
+    return by_bytes(column) if storage.type is Type.TEXT else column
+
+
+def by_bytes(text: str) -> str:
+    """Text that is compared and grouped byte by byte.
+
+    A column or a connection may have another collation. Then 'er' and 'ER' are one group, named
+    after whichever row is met first: one row would rename the group of a thousand others.
+    """
+    return f'({text} COLLATE "binary")'
 
 
 def read_column(table: Table, name: str) -> str:
@@ -64,20 +87,20 @@ def read_column(table: Table, name: str) -> str:
     A bound that is declared but not enforced would be a bug: noise is calibrated to it.
     """
     domain, storage, column = table.domains[name], table.storage[name], duckdb_name(name)
+    text = stored(table, name)
+    if domain.values is not None:
+        # Not clamped first: that would make a listed key of a value beyond the last one.
+        listed = ", ".join(duckdb_literal(v) for v in domain.values)
+        return f"CASE WHEN {text} IN ({listed}) THEN CAST({text} AS {domain.type.value}) END"
     match domain.type:
         case Type.INT:
             text = _integer(column, domain, storage.low, storage.high)
         case Type.FLOAT:
-            text = _float(stored(table, name), domain)
+            text = _float(text, domain)
         case Type.DATE:
             text = _clamped(column, domain.low or FIRST_DAY, domain.high or LAST_DAY, "DATE")
-        case Type.TIMESTAMP:
-            text = _timestamp(column, domain, storage.name)
-        case _:
-            text = stored(table, name)
-    if domain.values is not None and domain.type is not Type.BOOL:
-        listed = ", ".join(duckdb_literal(v) for v in domain.values)
-        text = f"CASE WHEN {text} IN ({listed}) THEN {text} END"
+        case Type.TIMESTAMP if domain.is_bounded:
+            text = _clamped(text, domain.low, domain.high, "TIMESTAMP")
     if not domain.nullable:
         text = f"COALESCE({text}, {duckdb_literal(domain.low)})"
     return text
@@ -113,20 +136,22 @@ def _clamped(column: str, low: object, high: object, kind: str) -> str:
     )
 
 
-def _timestamp(column: str, domain: Domain, kind: str) -> str:
-    """Clamp in the stored unit, so that converting to microseconds cannot overflow."""
-    low, high = domain.low or FIRST_TIME, domain.high or LAST_TIME
+def _microseconds(column: str, kind: str) -> str:
+    """Microseconds, rounded down, inside the calendar that every engine shares.
+
+    Clamped in the stored unit first, so that the conversion cannot overflow.
+    """
     if kind == "TIMESTAMP_NS":
-        # Nanoseconds reach from 1677 to 2262 only; microseconds are rounded down, as in Polars.
-        inside = f"CASE WHEN {column} < CAST('1678-01-01' AS TIMESTAMP_NS) THEN CAST('1678-01-01' AS TIMESTAMP_NS) ELSE {column} END"
-        count = f"epoch_ns({inside})"
-        micro = f"make_timestamp(({count} - (({count} % 1000) + 1000) % 1000) // 1000)"
-        return _clamped(micro, low, high, "TIMESTAMP")
+        # A cast would round to nearest. // rounds toward zero, and epoch_ns of an infinity is
+        # NULL: to Polars those two are the first and the last nanosecond.
+        count, epoch = f"epoch_ns({column})", "make_timestamp_ns(0)"
+        down = f"{count} // 1000 - CASE WHEN {count} % 1000 < 0 THEN 1 ELSE 0 END"
+        ends = f"CASE WHEN {column} < {epoch} THEN {INT64[0] // 1000} ELSE {INT64[1] // 1000} END"
+        return f"make_timestamp(CASE WHEN isinf({column}) THEN {ends} ELSE {down} END)"
     if kind in ("TIMESTAMP_MS", "TIMESTAMP_S"):
-        first, last = max(low, FIRST_TIME), min(high, LAST_TIME.replace(microsecond=0))
-        coarse = _clamped(column, first.replace(microsecond=0), last.replace(microsecond=0), kind)
-        return _clamped(f"CAST({coarse} AS TIMESTAMP)", low, high, "TIMESTAMP")
-    return _clamped(column, low, high, "TIMESTAMP")
+        last = LAST_TIME.replace(microsecond=0 if kind == "TIMESTAMP_S" else 999_000)
+        return f"CAST({_clamped(column, FIRST_TIME, last, kind)} AS TIMESTAMP)"
+    return _clamped(column, FIRST_TIME, LAST_TIME, "TIMESTAMP")
 
 
 def code_of(part: CodedSum, table: Table) -> str:
@@ -148,8 +173,8 @@ def _integer_code(part: CodedSum, table: Table) -> str:
 def _grid_code(part: CodedSum, table: Table) -> str:
     """The ladder that clamps, scales and rounds in one go.
 
-    What lies outside the bounds gets their codes, NaN and NULL fall through to NULL, and the rest
-    goes through CAST, which rounds half to even and cannot fail inside the bounds.
+    Inside the bounds CAST rounds half to even and cannot fail; what lies outside gets the codes of
+    the bounds; NaN, which DuckDB sorts above infinity, and NULL fall through to NULL.
     """
     coding, otherwise = part.coding, ""
     column = _plain_float_column(part.expr, table)
@@ -161,8 +186,9 @@ def _grid_code(part: CodedSum, table: Table) -> str:
         value = f"CAST({sql_of(part.expr, reader(table))} AS DOUBLE)"
     low, high = (duckdb_literal(coding.value(code)) for code in (coding.low, coding.high))
     return (
-        f"CASE WHEN {value} <= {low} THEN {coding.low} WHEN {value} <= {high}"
+        f"CASE WHEN {value} BETWEEN {low} AND {high}"
         f" THEN CAST({value} * {duckdb_literal(2.0**coding.shift)} AS BIGINT)"
+        f" WHEN {value} < {low} THEN {coding.low}"
         f" WHEN {value} <= {INFINITY} THEN {coding.high}{otherwise} END"
     )
 

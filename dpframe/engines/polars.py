@@ -8,12 +8,14 @@ import polars as pl
 
 from dpframe.bounds.analysis import Typed
 from dpframe.declare import Storage
-from dpframe.engines.base import Engine, KeyFilter, Request, withhold_rows
-from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored
+from dpframe.engines.base import Engine, KeyFilter, Request, sum_that_counts, withhold_rows
+from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored, with_stages
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
+from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountUnits
+from dpframe.plan.stages import Staging
 
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
     pl.Int8(): (8, True),
@@ -75,22 +77,47 @@ class PolarsEngine(Engine):
         return self._weighted(request)
 
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
-        columns = [polars_of(e.expr, pl.col).alias(f"c{i}") for i, e in enumerate(exprs)]
-        return withhold_rows(
-            self.name, lambda: table.lazy().with_columns(columns).collect()
-        ).select(pl.col(f"c{i}").cast(POLARS_TYPES[e.domain.type]) for i, e in enumerate(exprs))
+        staging = Staging()
+        staged = [staging.rewrite(e.expr) for e in exprs]
+        columns = [polars_of(e, column).alias(f"c{i}") for i, e in enumerate(staged)]
+        rows = with_stages(table.lazy(), staging.stages, column)
+        return withhold_rows(self.name, lambda: rows.with_columns(columns).collect()).select(
+            pl.col(f"c{i}").cast(POLARS_TYPES[e.domain.type]) for i, e in enumerate(exprs)
+        )
 
     def _row_level(self, request: Request) -> pl.DataFrame:
-        rows, parts = self._prepared(request), self._parts(request)
-        if not request.keys:
-            return rows.select(parts).collect(engine="streaming")
-        found = rows.group_by(request.key_names).agg(parts)
-        return _admitted(found, request).collect(engine="streaming")
+        return self._totals(self._prepared(request), request, request.key_names)
+
+    def _totals(self, rows: pl.LazyFrame, request: Request, by: list[str]) -> pl.DataFrame:
+        """The parts of each group, in 64-bit sums where those are proven to hold them.
+
+        Polars wraps silently. A sum of n codes of magnitude H is at most n * H, so the number of
+        rows of each group, measured along, tells afterwards whether its sums can have wrapped;
+        then they are measured again in 128 bits.
+        """
+        largest = max(
+            [p.coding.magnitude() for p in request.parts if isinstance(p, CodedSum)] or [1]
+        )
+        if self._rows is not None and self._rows * largest < 2**62:
+            return self._grouped(rows, request, by, wide=False)
+        found = self._grouped(rows, request, by, wide=False)
+        most = found["n"].max() if found.height else 0
+        if isinstance(most, int) and most * largest < 2**62:
+            return found
+        return self._grouped(rows, request, by, wide=True)
+
+    def _grouped(
+        self, rows: pl.LazyFrame, request: Request, by: list[str], *, wide: bool
+    ) -> pl.DataFrame:
+        parts = [_part(i, request, wide).alias(f"p{i}") for i in range(len(request.parts))]
+        columns = [pl.len().cast(pl.Int64).alias("n"), *parts]
+        found = rows.group_by(by).agg(columns) if by else rows.select(columns)
+        return found.collect(engine="streaming")
 
     def _prepared(self, request: Request) -> pl.LazyFrame:
         """The rows that pass, with the unit and the keys beside the columns."""
         read = reader(request.table)
-        rows = self._frame
+        rows = with_stages(self._frame, request.stages, read)
         if request.where is not None:
             rows = rows.filter(polars_of(request.where, read))
         columns = []
@@ -104,53 +131,72 @@ class PolarsEngine(Engine):
                 columns.append(polars_of(key, read).alias(name))
         unit = request.table.unit_column
         if unit is not None:
-            columns.append(pl.col(unit).alias("u"))
+            columns.append(column(unit).alias("u"))
         for i, part in enumerate(request.parts):
             if isinstance(part, CodedSum):
                 columns.append(code_of(part, request.table).alias(f"c{i}"))
-            elif part.condition is not None:
+            elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        return rows.select(columns) if columns else rows
-
-    def _parts(self, request: Request) -> list[pl.Expr]:
-        return [self._part(i, part).alias(f"p{i}") for i, part in enumerate(request.parts)]
-
-    def _part(self, index: int, part: Part) -> pl.Expr:
-        if isinstance(part, CodedSum):
-            code = pl.col(f"c{index}")
-            total = (code if self._fits(part) else code.cast(pl.Int128)).sum().cast(pl.Int128)
-            if part.centre == 0:
-                return total
-            return total - code.count().cast(pl.Int128) * part.centre
-        if part.condition is None:
-            return pl.len().cast(pl.Int128)
-        return pl.col(f"w{index}").sum().cast(pl.Int128)
-
-    def _fits(self, part: CodedSum) -> bool:
-        """Whether every partial sum of codes fits in 64 bits; Polars would wrap silently."""
-        return self._rows is not None and self._rows * part.coding.magnitude() < 2**62
+        # Not `select`: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes a single row.
+        return rows.with_columns(columns)
 
     def _weighted(self, request: Request) -> pl.DataFrame:
-        """Group by (unit, keys), find heavy units, scale their parts, add up by keys."""
-        names = request.key_names
-        values = []
-        for i, (part, bits) in enumerate(zip(request.parts, request.bits, strict=True)):
-            value = self._part(i, part)
-            if isinstance(part, CountUnits):
-                value = (value > 0).cast(pl.Int128)
-            values.append((value * (1 << bits)).alias(f"p{i}"))
-        pairs = _admitted(
-            self._prepared(request)
-            .group_by("u", *names)
-            .agg(pl.len().cast(pl.Int128).alias("n"), *values),
-            request,
-        ).collect(engine="streaming")
-        scaled = _scaled(pairs, request)
-        parts = [pl.col(f"p{i}").sum() for i in range(len(request.parts))]
-        return scaled.group_by(names).agg(parts) if names else scaled.select(parts)
+        """Bound units by weight: see `duckdb_parts` for the three ways, which are the same here."""
+        rows, names = self._prepared(request), request.key_names
+        counts_units = any(isinstance(part, CountUnits) for part in request.parts)
+        if counts_units or not names:
+            pairs = _contributions(self._totals(rows, request, ["u", *names]), request)
+            pairs = _admitted(pairs, request)
+            return _added_up(_scaled(pairs, request), names)
+        whole = _added_up(_contributions(self._totals(rows, request, names), request), names)
+        totals = rows.group_by("u").agg(pl.len())
+        suspects = totals.filter(pl.col("len") > request.table.max_rows).select("u")
+        heavy = suspects.collect(engine="streaming")
+        if heavy.height == 0:
+            return whole
+        some = rows.join(heavy.lazy(), on="u", how="semi", nulls_equal=True)
+        pairs = _contributions(self._totals(some, request, ["u", *names]), request)
+        pairs = _admitted(pairs, request)
+        before, after = _added_up(pairs, names), _added_up(_scaled(pairs, request), names)
+        negative = before.with_columns(
+            (0 - pl.col(c)).alias(c) for c in before.columns if c not in names
+        )
+        return _added_up(pl.concat([whole, negative, after]), names)
 
 
-def _admitted(groups: pl.LazyFrame, request: Request) -> pl.LazyFrame:
+def _part(index: int, request: Request, wide: bool) -> pl.Expr:
+    """The exact integer of one part, over the rows of one group."""
+    part = request.parts[index]
+    if isinstance(part, CodedSum):
+        code = pl.col(f"c{index}")
+        total = (code.cast(pl.Int128) if wide else code).sum().cast(pl.Int128)
+        return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
+    if part.condition is None:
+        return pl.len().cast(pl.Int128)
+    summed = sum_that_counts(part, request.parts)
+    if summed is not None:
+        return pl.col(f"c{request.parts.index(summed)}").count().cast(pl.Int128)
+    return pl.col(f"w{index}").sum().cast(pl.Int128)
+
+
+def _contributions(groups: pl.DataFrame, request: Request) -> pl.DataFrame:
+    """The parts of groups on their finer grids; for units that are counted, 1 where there are rows."""
+    columns = []
+    for i, (part, bits) in enumerate(zip(request.parts, request.bits, strict=True)):
+        value = pl.col(f"p{i}")
+        if isinstance(part, CountUnits):
+            value = (value > 0).cast(pl.Int128)
+        columns.append((value * (1 << bits)).alias(f"p{i}"))
+    return groups.with_columns(columns)
+
+
+def _added_up(pairs: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The parts of each group, over all units."""
+    parts = [pl.col(c).sum() for c in pairs.columns if c.startswith("p")]
+    return pairs.group_by(names).agg(parts) if names else pairs.select(parts)
+
+
+def _admitted(groups: pl.DataFrame, request: Request) -> pl.DataFrame:
     """Only groups that are public."""
     for name, kept in zip(request.key_names, request.key_filters, strict=True):
         test = _test(pl.col(name), kept)
@@ -174,7 +220,8 @@ def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
     """
     rows = request.table.max_rows
     bound = rows if request.norm == 1 else rows * rows
-    weight = pl.col("n") if request.norm == 1 else pl.col("n") * pl.col("n")
+    rows_there = pl.col("n").cast(pl.Int128)
+    weight = rows_there if request.norm == 1 else rows_there * rows_there
     units = pairs.group_by("u").agg(weight.sum().alias("m"), pl.len().cast(pl.Int128).alias("g"))
     heavy = units.filter((pl.col("m") > bound) | (pl.col("g") > bound))
     if heavy.height == 0:

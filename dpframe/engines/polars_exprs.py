@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
-from dpframe.plan.domains import FIRST_TIME, INT64, LAST_TIME, Domain, Type
+from dpframe.plan.domains import (
+    FIRST_DAY,
+    FIRST_TIME,
+    INT64,
+    LAST_DAY,
+    LAST_TIME,
+    Domain,
+    Type,
+)
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.functions import FUNCTIONS
+from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import CodedSum
+from dpframe.plan.stages import STAGED, Stages
 
 Read = Callable[[str], pl.Expr]
 """The expression that reads a column, by its name."""
@@ -34,39 +45,48 @@ def polars_of(expr: Expr, read: Read) -> pl.Expr:
 
 def reader(table: Table) -> Read:
     """Reads every column of a table through its declared domain."""
-    return lambda name: read_column(table, name)
+    return lambda name: pl.col(name) if name.startswith(STAGED) else read_column(table, name)
+
+
+def with_stages(rows: pl.LazyFrame, stages: Stages, read: Read) -> pl.LazyFrame:
+    """The rows with the columns of every stage beside them."""
+    for stage in stages:
+        rows = rows.with_columns(polars_of(expr, read).alias(name) for name, expr in stage)
+    return rows
 
 
 def read_column(table: Table, name: str) -> pl.Expr:
     """A column as the plan means it: NaN is NULL, and values lie in the declared domain."""
     domain, storage = table.domains[name], table.storage[name]
-    value = pl.col(name)
+    value = stored(table, name)
+    if domain.values is not None:
+        # Not clamped first: that would make a listed key of a value beyond the last one.
+        value = pl.when(value.is_in(list(domain.values))).then(value)
+        return value.cast(POLARS_TYPES[domain.type])
     match domain.type:
         case Type.INT:
             value = _integer(value, domain, storage.low, storage.high).cast(pl.Int64)
         case Type.FLOAT:
-            value = stored(table, name).fill_nan(None)
+            value = value.fill_nan(None)
             if domain.is_bounded:
                 value = value.clip(domain.low, domain.high)
-        case Type.DATE if domain.is_bounded:
+        case Type.DATE:
+            value = _clamped(value, domain.low or FIRST_DAY, domain.high or LAST_DAY)
+        case Type.TIMESTAMP if domain.is_bounded:
             value = _clamped(value, domain.low, domain.high)
-        case Type.TIMESTAMP:
-            value = _timestamp(value, domain)
-        case _:
-            value = stored(table, name)
-    if domain.values is not None and domain.type is not Type.BOOL:
-        value = pl.when(value.is_in(list(domain.values))).then(value)
     if not domain.nullable:
         value = value.fill_null(pl.lit(domain.low, dtype=POLARS_TYPES[domain.type]))
     return value
 
 
 def stored(table: Table, name: str) -> pl.Expr:
-    """A column in the plan's type, its values as they are."""
-    storage = table.storage[name]
+    """A column in the plan's type (integers in their own), its values as they are."""
+    storage, value = table.storage[name], column(name)
+    if storage.type is Type.TIMESTAMP:
+        return _microseconds(value, storage.name)
     if storage.exact or storage.type is None:
-        return pl.col(name)
-    return pl.col(name).cast(POLARS_TYPES[storage.type])
+        return value
+    return value.cast(POLARS_TYPES[storage.type])
 
 
 def _integer(value: pl.Expr, domain: Domain, least: int | None, most: int | None) -> pl.Expr:
@@ -93,10 +113,22 @@ def _clamped(value: pl.Expr, low: Any, high: Any) -> pl.Expr:
     )
 
 
-def _timestamp(value: pl.Expr, domain: Domain) -> pl.Expr:
-    """Microseconds, rounded down, inside the calendar that every engine shares."""
-    low, high = domain.low or FIRST_TIME, domain.high or LAST_TIME
-    return _clamped(value.cast(pl.Datetime("us")), low, high).cast(pl.Datetime("us"))
+_EPOCH = datetime(1970, 1, 1)
+_FIRST, _LAST = ((end - _EPOCH) // timedelta(microseconds=1) for end in (FIRST_TIME, LAST_TIME))
+_MILLISECONDS, _NANOSECONDS = str(pl.Datetime("ms")), str(pl.Datetime("ns"))
+
+
+def _microseconds(value: pl.Expr, kind: str) -> pl.Expr:
+    """Microseconds, rounded down, inside the calendar that every engine shares.
+
+    Counted in integers: a cast from milliseconds stops at the first one that it cannot hold.
+    """
+    count = value.to_physical()
+    if kind == _MILLISECONDS:
+        count = count.clip(_FIRST // 1000, _LAST // 1000) * 1000
+    elif kind == _NANOSECONDS:
+        count = count // 1000
+    return count.clip(_FIRST, _LAST).cast(pl.Datetime("us"))
 
 
 def code_of(part: CodedSum, table: Table) -> pl.Expr:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import glob
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +17,43 @@ from dpframe.errors import DeclarationError, ParameterError
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 EngineName = Literal["duckdb", "polars"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Opened data, and what tells whether it is still the same."""
+
+    engine: Engine
+    version: Callable[[], str | None]
+
+
+def open_data(data: Any, engine: EngineName | None) -> Opened:
+    """Open data on the engine that suits it, or on the one that was asked for.
+
+    Frames and Arrow tables do not change once they are registered, so each registration is one
+    version. Files change with their size or time of modification. A relation or a pandas frame can
+    change without a trace.
+    """
+    opened = engine_for(data, engine)
+    if isinstance(data, str | Path):
+        return Opened(opened, lambda: _files_version(str(data)))
+    mutable = type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb", "pandas")
+    token = None if mutable else f"registered {uuid.uuid4()}"
+    return Opened(opened, lambda: token)
+
+
+def _files_version(path: str) -> str | None:
+    """The files, their sizes and times of modification."""
+    try:
+        found = [(f, Path(f).stat()) for f in _matching(path)]
+    except OSError:
+        return None
+    listed = [f"{Path(f).resolve()} {s.st_size} {s.st_mtime_ns}" for f, s in found]
+    return "files " + "; ".join(listed)
+
+
+def _matching(path: str) -> list[str]:
+    return sorted(glob.glob(path, recursive=True)) if _is_pattern(path) else [path]
 
 
 def engine_for(data: Any, engine: EngineName | None) -> Engine:
@@ -94,7 +134,7 @@ def _scanned_by_duckdb(data: Any) -> Engine:
 
 
 def _files(path: str, engine: EngineName) -> Engine:
-    found = sorted(glob.glob(path, recursive=True)) if _is_pattern(path) else [path]
+    found = _matching(path)
     if not found or not all(Path(f).is_file() for f in found):
         raise DeclarationError(
             f"no file at {path!r}",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,10 +12,17 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from dpframe.errors import DPFrameError
+from dpframe.frontends.sql_known import (
+    REFUSED,
+    arguments_of,
+    function_of,
+    known_functions,
+    refuse_unread,
+)
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Expr, literal
-from dpframe.plan.functions import FUNCTIONS, Refused, by_sql_name, literal_as
+from dpframe.plan.functions import Refused, literal_as
 
 if TYPE_CHECKING:
     from dpframe.frontends.sql_origin import SQLOrigin
@@ -50,44 +59,6 @@ _DATE_FIELDS = {
     "second": "second",
 }
 
-_REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
-    exp.Window: (
-        "window functions are not answered",
-        "a window looks at many rows, so one row could change the values of all others",
-        "aggregate with GROUP BY instead",
-    ),
-    exp.Subquery: (
-        "subqueries are not answered yet",
-        "a subquery over private rows needs its own bound on what one unit changes",
-        "write the condition or the expression directly",
-    ),
-    exp.Select: (
-        "subqueries are not answered yet",
-        "a subquery over private rows needs its own bound on what one unit changes",
-        "write the condition or the expression directly",
-    ),
-    exp.Exists: (
-        "subqueries are not answered yet",
-        "a subquery over private rows needs its own bound on what one unit changes",
-        "write the condition or the expression directly",
-    ),
-    exp.ILike: (
-        "ILIKE is not answered yet",
-        "engines fold case differently",
-        "LOWER(x) LIKE 'pattern'",
-    ),
-    exp.Interval: (
-        "INTERVAL is not answered yet",
-        "date arithmetic is not bounded yet",
-        "compare with a date: d >= DATE '2024-01-31'",
-    ),
-    exp.Star: (
-        "* stands for rows",
-        "rows are private; only aggregates of them can be released",
-        "SELECT COUNT(*) FROM ...",
-    ),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class ExprReader:
@@ -102,6 +73,7 @@ class ExprReader:
         if found is not None:
             return found
         self._refuse_known(node)
+        refuse_unread(node, arguments_of(node), self.statement)
         reader = _READERS.get(type(node))
         if reader is not None:
             return reader(self, node)
@@ -119,13 +91,13 @@ class ExprReader:
             case exp.Literal() if node.is_string:
                 return node.this
             case exp.Literal():
-                return _number(node.this)
+                return self._number(node)
             case exp.Boolean():
                 return bool(node.this)
             case exp.Null():
                 return None
             case exp.Neg(this=exp.Literal() as inner) if not inner.is_string:
-                return -_number(inner.this)
+                return -self._number(inner)
             case exp.Paren():
                 return self.value(node.this)
             case exp.Cast():
@@ -137,9 +109,17 @@ class ExprReader:
             fix="write a constant in its place; for POWER(x, y) write EXP(y * LN(x))",
         )
 
+    def _number(self, node: exp.Literal) -> int | float:
+        number = _number(node.this)
+        if not math.isfinite(number):
+            raise self.error(
+                node, "is no finite number", why="it is larger than 1.8e308", fix="write it smaller"
+            )
+        return number
+
     def _refuse_known(self, node: exp.Expression) -> None:
-        if type(node) in _REFUSED:
-            what, why, fix = _REFUSED[type(node)]
+        if type(node) in REFUSED:
+            what, why, fix = REFUSED[type(node)]
             raise self.error(node, what, why=why, fix=fix)
 
     def _place(self, node: exp.Expression) -> SQLOrigin | None:
@@ -151,28 +131,35 @@ class ExprReader:
         return Call(name, tuple(self.read(a) for a in args), tuple(params), self._place(node))
 
     def _function(self, node: exp.Expression) -> Expr:
-        name = node.name.lower() if isinstance(node, exp.Anonymous) else node.key
-        function = by_sql_name(name)
+        function = function_of(node)
         if function is None:
-            raise self._unknown(node, name)
+            raise self._unknown(node)
         given = [a for key in node.arg_types for a in _expressions(node.args.get(key))]
         if isinstance(node, exp.Anonymous):
             given = node.expressions
         if function.literals:
             if len(given) > 1 + function.literals:
-                raise self._unknown(node, name)
+                raise self._unknown(node)
             return self._call(function.name, node, given[:1], [self.value(g) for g in given[1:]])
         return self._call(function.name, node, given)
 
-    def _unknown(self, node: exp.Expression, name: str) -> DPFrameError:
-        known = sorted({n for f in FUNCTIONS.values() for n in f.sql})
+    def _unknown(self, node: exp.Expression) -> DPFrameError:
+        place = self._place(node)
+        written = re.match(r"\w+(?=\s*\()", place.text()) if place is not None else None
+        if written is None:
+            return self.error(
+                node,
+                "is not an expression that is known",
+                why="each one needs proven bounds, and the same meaning on every engine",
+                fix="the functions are " + ", ".join(known_functions()),
+            )
+        name, known = written.group().upper(), known_functions()
         near = difflib.get_close_matches(name, known, n=1)
         return self.error(
             node,
-            f"the function {name.upper()} is not known"
-            + (f"; {near[0].upper()} is" if near else ""),
+            f"the function {name} is not known" + (f"; {near[0]} is" if near else ""),
             why="a function needs proven bounds, and the same meaning on every engine",
-            fix="use one of " + ", ".join(n.upper() for n in known if n.isalpha()),
+            fix="use one of " + ", ".join(known),
         )
 
     def _dated(self, node: exp.Cast) -> Any:
@@ -230,6 +217,21 @@ def _cast(reader: ExprReader, node: exp.Expression) -> Expr:
     return reader._call("cast", node, [node.this], (target,))
 
 
+def _connected(reader: ExprReader, node: Any) -> Expr:
+    """Read a AND b AND c as one call of three arguments, however long the chain is."""
+    return reader._call(node.key, node, list(node.flatten()))
+
+
+def _like(reader: ExprReader, node: exp.Like) -> Expr:
+    pattern = reader.value(node.expression)
+    if pattern is None:
+        return literal(None, origin_of(node, reader.statement))
+    if not isinstance(pattern, str):
+        raise reader.error(node, "LIKE takes a text", why="a pattern is text", fix="x LIKE 'a%'")
+    found = reader._call("like", node, [node.this], (pattern,))
+    return Call("not", (found,), place=found.place) if node.args.get("negate") else found
+
+
 def _negated(reader: ExprReader, node: exp.Expression) -> Expr:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return _literal(reader, node)
@@ -263,24 +265,23 @@ def _in(reader: ExprReader, node: exp.Expression) -> Expr:
             why="a subquery over private rows needs its own bound on what one unit changes",
             fix="x IN ('a', 'b')",
         )
-    values = tuple(reader.value(e) for e in node.expressions)
-    listed = tuple(v for v in values if v is not None)
     place = origin_of(node, reader.statement)
-    found: Expr = literal(False)
+    constants = [e for e in node.expressions if not e.find(exp.Column)]
+    values = tuple(reader.value(e) for e in constants)
+    listed = tuple(v for v in values if v is not None)
+    found: list[Expr] = []
     if listed:
-        found = Call("in", (reader.read(node.this),), listed, place)
+        found.append(Call("in", (reader.read(node.this),), listed, place))
+    for other in node.expressions:
+        if other.find(exp.Column):
+            found.append(Call("equal", (reader.read(node.this), reader.read(other)), place=place))
     # x IN (1, NULL) is true or unknown, never false.
-    return found if len(listed) == len(values) else Call("or", (found, literal(None)), place=place)
+    if len(listed) < len(values):
+        found.append(literal(None))
+    return found[0] if len(found) == 1 else Call("or", tuple(found), place=place)
 
 
 def _between(reader: ExprReader, node: exp.Expression) -> Expr:
-    if node.args.get("symmetric"):
-        raise reader.error(
-            node,
-            "SYMMETRIC is not known",
-            why="only plain BETWEEN is",
-            fix="x BETWEEN low AND high",
-        )
     value, place = reader.read(node.this), origin_of(node, reader.statement)
     low, high = reader.read(node.args["low"]), reader.read(node.args["high"])
     return Call(
@@ -326,7 +327,7 @@ def _nullif(reader: ExprReader, node: exp.Expression) -> Expr:
 
 
 def _trim(reader: ExprReader, node: exp.Expression) -> Expr:
-    if node.expression is not None or node.args.get("collation"):
+    if node.expression is not None:
         raise reader.error(
             node,
             "TRIM removes spaces only",
@@ -343,6 +344,8 @@ def _anonymous(reader: ExprReader, node: exp.Expression) -> Expr:
     if node.name.lower() in ("date_part", "datepart") and len(node.expressions) == 2:
         field = reader.value(node.expressions[0])
         return reader._call("extract", node, [node.expressions[1]], (field,))
+    if node.name.lower() == "weekday" and len(node.expressions) == 1:
+        return reader._call("extract", node, node.expressions, ("dow",))
     return reader._function(node)
 
 
@@ -351,7 +354,10 @@ _READERS: dict[type[exp.Expression], Callable[[ExprReader, Any], Expr]] = {
     exp.Boolean: _literal,
     exp.Null: _literal,
     exp.Paren: lambda reader, node: reader.read(node.this),
+    exp.And: _connected,
+    exp.Or: _connected,
     exp.Neg: _negated,
+    exp.Like: _like,
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Case: _case,

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from dpframe.errors import SQLError
 
-if TYPE_CHECKING:
-    from sqlglot import exp
+_WIDEST = 120
+"""A line is shown up to this many characters around the place."""
+
+# The parser keeps the positions of names and constants only. The words around them that belong to
+# a node of some type are found in the text: what stands before its first, and after its last.
+_BEFORE = {
+    exp.Cast: r"((TRY_)?CAST\s*\(\s*|\b(DATE|TIMESTAMP|DATETIME)\s+)$",
+    exp.Case: r"\bCASE\s+(WHEN\s+)?$",
+    exp.Not: r"\bNOT\s+$",
+    exp.Neg: r"-\s*$",
+    exp.Subquery: r"\(\s*SELECT\s+$",
+    exp.Exists: r"\bEXISTS\s*\(\s*SELECT\s+$",
+    exp.Func: r"\b[A-Za-z_]\w*\s*\(\s*((DISTINCT|BOTH|LEADING|TRAILING)\s+)?(\w+\s+FROM\s+)?$",
+}
+_AFTER = {
+    exp.Cast: r"\s*::\s*\w+(\s*\([\d\s,]*\))?",
+    exp.Case: r"\s+END\b",
+    exp.Is: r"\s+(IS(\s+NOT)?\s+(NULL|UNKNOWN|TRUE|FALSE)|ISNULL|NOTNULL)\b",
+    exp.Window: r"\s+OVER\s*(\(\s*\)|\w+)?",
+    exp.Func: r"\s*\(\s*(DISTINCT|NULL)?\s*\)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +42,8 @@ class SQLOrigin:
 
     def text(self) -> str:
         """The words themselves."""
-        return " ".join(self.statement[self.start : self.end].split())
+        words = " ".join(self.statement[self.start : self.end].split())
+        return words if len(words) <= _WIDEST else words[: _WIDEST - 3] + "..."
 
     def pointer(self) -> str:
         """The line of the statement, with the place underlined.
@@ -36,9 +58,10 @@ class SQLOrigin:
         line = self.statement[line_start:].split("\n", 1)[0]
         column = self.start - line_start
         width = max(1, min(self.end - self.start, len(line) - column))
+        first = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
+        shown = "".join(c if c.isprintable() else " " for c in line[first : first + _WIDEST])
+        underline = " " * (column - first) + "^" * min(width, _WIDEST - (column - first))
         number = before.count("\n") + 1
-        shown = line.replace("\t", " ")
-        underline = " " * column + "^" * width
         return f"\n  line {number}, column {column + 1}:\n    {shown}\n    {underline}"
 
 
@@ -46,9 +69,16 @@ def origin_of(node: exp.Expression, statement: str) -> SQLOrigin | None:
     """The place of a parsed node: from its first to its last token, parentheses balanced."""
     positions = [n.meta for n in node.walk() if "start" in n.meta]
     if not positions:
-        return None
+        return _searched(node, statement)
     start = min(p["start"] for p in positions)
     end = max(p["end"] for p in positions) + 1
+    kinds = [kind for kind in _BEFORE if isinstance(node, kind) and "start" not in node.meta]
+    for kind in kinds[:1]:
+        found = re.search(_BEFORE[kind], statement[:start], re.IGNORECASE)
+        start = found.start() if found else start
+    for kind in (kind for kind in _AFTER if isinstance(node, kind)):
+        found = re.compile(_AFTER[kind], re.IGNORECASE).match(statement, end)
+        end = found.end() if found else end
     missing = statement[start:end].count("(") - statement[start:end].count(")")
     while missing > 0 and end < len(statement):
         missing -= statement[end] == ")"
@@ -56,11 +86,28 @@ def origin_of(node: exp.Expression, statement: str) -> SQLOrigin | None:
     return SQLOrigin(statement, start, end)
 
 
+def place_of_word(statement: str, word: str) -> SQLOrigin | None:
+    """Where a word stands, if it stands there only once.
+
+    >>> place_of_word("SELECT DISTINCT a FROM t", "distinct").start
+    7
+    """
+    found = list(re.finditer(rf"\b{word}\b", statement, re.IGNORECASE))
+    return SQLOrigin(statement, *found[0].span()) if len(found) == 1 else None
+
+
+def _searched(node: exp.Expression, statement: str) -> SQLOrigin | None:
+    """The place of a node that has no name and no constant in it, by its keyword."""
+    words = node.sql_names() if isinstance(node, exp.Func) else [node.key.upper()]
+    places = (place_of_word(statement, word) for word in words)
+    return next((place for place in places if place is not None), None)
+
+
 def sql_error(
-    node: exp.Expression | None, statement: str, what: str, *, why: str, fix: str
+    node: exp.Expression | SQLOrigin | None, statement: str, what: str, *, why: str, fix: str
 ) -> SQLError:
     """An error about a node, with its line and column."""
-    origin = None if node is None else origin_of(node, statement)
-    if origin is None:
+    place = origin_of(node, statement) if isinstance(node, exp.Expression) else node
+    if place is None:
         return SQLError(what, why=why, fix=fix)
-    return SQLError(f"{origin.text()}: {what}{origin.pointer()}", why=why, fix=fix)
+    return SQLError(f"{place.text()}: {what}{place.pointer()}", why=why, fix=fix)

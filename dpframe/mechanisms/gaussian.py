@@ -193,7 +193,8 @@ class _Exponents:
     lowest `drop` bits it fits in 32. The reciprocal of sigma has 31, so their product fits in 63,
     and w' lies in `[w, w + 2)`: what was dropped from both adds up to less than `2**shift`. Then
     `w' (w' +- t')` lies in `[w (c - 1), (w + 2) (c + 3))` for `c = w +- t`; w and c are below
-    `2**30`, since a is at most `32.01 sigma`.
+    `2**30`, since a is at most `32.01 sigma`. (At y = m the second factor may be negative, but w'
+    and w are 0, and so are the exponent and x.)
     """
 
     def __init__(self, sigma: Fraction, nearest: int) -> None:
@@ -204,8 +205,6 @@ class _Exponents:
             return
         drop = max(0, k - 26)
         t = ((nearest * q - p) << 25) // p
-        # At y = m the exponent is 0 with either sign; take the one that keeps c positive.
-        self._turn = integer(nearest + (t < 0))
         self._nearest = integer(nearest)
         self._drop = integer(drop)
         self._reciprocal = integer((q << (k + 31)) // p)
@@ -221,7 +220,7 @@ class _Exponents:
         w >>= self._drop
         w *= self._reciprocal
         w >>= self._shift
-        c = (sizes < self._turn) * self._twice_t
+        c = (sizes < self._nearest) * self._twice_t
         np.subtract(w, c, out=c)
         c += self._t
         c *= w

@@ -30,6 +30,8 @@ class Source:
     (3,)
     """
 
+    __slots__ = ()
+
     def take(self, count: int) -> bytes:
         """Return `count` fresh random bytes. Every other method draws on this one."""
         if count <= _SHORT:

@@ -17,10 +17,13 @@ import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import Source
+from dpframe.mechanisms import Law, Source
 from dpframe.plan.exprs import Column
 from dpframe.plan.nodes import Aggregate, Node, Project, chain
 from dpframe.release.noisy import ROW, NoisyParts, PostProcessing, group_frame, with_aggregates
+
+_FEWEST = 20
+"""Possible redraws below which an interval is unknown."""
 
 _MOST_CELLS = 2_000_000
 """Redrawn values held in memory at a time."""
@@ -77,11 +80,12 @@ def _reads(expr: object, names: set[str]) -> bool:
 def _single_parts(parts: NoisyParts) -> dict[str, int]:
     """Output columns that are one part, as it is: a count, a sum measured directly."""
     index = {part: i for i, part in enumerate(parts.layout.parts)}
-    direct = {
-        name: index[next(iter(recipe.parts.values()))]
-        for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
-        if len(recipe.parts) == 1
-    }
+    direct = {}
+    for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True):
+        i = index[next(iter(recipe.parts.values()))]
+        # Averaged or added-up noise has no closed form.
+        if len(recipe.parts) == 1 and isinstance(parts.laws[i], Law | None):
+            direct[name] = i
     for node in reversed(_above(parts.compiled.plan)):
         if isinstance(node, Project):
             direct = {
@@ -97,7 +101,7 @@ def _exact(
 ) -> tuple[np.ndarray, np.ndarray]:
     law = parts.laws[index]
     values = finished[name].to_numpy().astype(float)
-    if law is None:
+    if not isinstance(law, Law):
         return values, values
     half_width = law.half_width(confidence) * parts.layout.step(index)
     if parts.layout.bits[index] and finished[name].dtype.is_integer():
@@ -131,12 +135,19 @@ def _redrawn(
 
 
 def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    """Outer order statistics; a NULL (a division by zero among the redraws) counts as unknown."""
-    infinite = np.isnan(table)
-    draws = table.shape[0]
-    first, last = math.floor(draws * tail), math.ceil(draws * (1 - tail)) - 1
-    low = np.sort(np.where(infinite, -np.inf, table), axis=0)[first]
-    high = np.sort(np.where(infinite, np.inf, table), axis=0)[last]
+    """Outer order statistics of the redraws that are possible (not NULL), column by column.
+
+    Conditioning on what is possible is what a flat prior on possible truths gives. Where hardly
+    any redraw is possible, nothing is known.
+    """
+    ordered = np.sort(table, axis=0)  # NaN goes last
+    counts = (~np.isnan(table)).sum(axis=0)
+    first = np.floor(counts * tail).astype(int)
+    last = np.maximum(np.ceil(counts * (1 - tail)).astype(int) - 1, 0)
+    columns = np.arange(table.shape[1])
+    known = counts >= max(_FEWEST, table.shape[0] // 100)
+    low = np.where(known, ordered[first.clip(max=table.shape[0] - 1), columns], -np.inf)
+    high = np.where(known, ordered[last, columns], np.inf)
     return low, high
 
 
@@ -150,5 +161,5 @@ def _possible(parts: NoisyParts, groups: list[int], draws: int, source: Source) 
             noise = law.draw(len(estimate), source).astype(float)
             estimate = estimate - noise * parts.layout.step(i)
         columns.append(pl.Series(f"p{i}", estimate))
-    whole = with_aggregates(parts, frame.with_columns(columns))
+    whole = with_aggregates(parts, frame.with_columns(columns), only_possible=True)
     return PostProcessing(parts.compiled).apply(whole, keep_all=True)

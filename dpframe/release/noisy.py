@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
+from numpy.typing import NDArray
 
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import condition, typed
-from dpframe.engines.polars_exprs import polars_of
+from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
-from dpframe.mechanisms import Law
+from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
-from dpframe.plan.exprs import Expr
 from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort
+from dpframe.plan.stages import STAGED, Staging
 
 ROW = "__dpframe_row"
 """A column that says which group a finished row came from."""
+
+
+class Noise(Protocol):
+    """A law of noise, as far as error bars need to know it."""
+
+    @property
+    def variance(self) -> float:
+        """The variance of one draw."""
+
+    def draw(self, n: int, source: Source) -> NDArray[Any]:
+        """Return n independent draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +44,7 @@ class NoisyParts:
 
     compiled: Compiled
     layout: Layout
-    laws: tuple[Law | None, ...]
+    laws: tuple[Noise | None, ...]
     """None for a part that no unit can change: it needs no noise."""
     values: tuple[tuple[int, ...], ...]
 
@@ -48,13 +62,21 @@ def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.Da
     return pl.concat([parts.compiled.frame[rows[ROW]], rows], how="horizontal")
 
 
-def with_aggregates(parts: NoisyParts, frame: pl.DataFrame) -> pl.DataFrame:
-    """Finish every aggregate from part columns `p0`, `p1`, ... of the frame."""
+def with_aggregates(
+    parts: NoisyParts, frame: pl.DataFrame, *, only_possible: bool = False
+) -> pl.DataFrame:
+    """Finish every aggregate from part columns `p0`, `p1`, ... of the frame.
+
+    With `only_possible`, an aggregate is NULL where its parts cannot be the true ones.
+    """
     columns = []
     index = {part: i for i, part in enumerate(parts.layout.parts)}
     for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True):
         noisy = {role: pl.col(f"p{index[part]}") for role, part in recipe.parts.items()}
-        columns.append(recipe.finish(noisy).alias(name))
+        value = recipe.finish(noisy)
+        if only_possible and recipe.possible is not None:
+            value = pl.when(recipe.possible(noisy)).then(value)
+        columns.append(value.alias(name))
     return frame.with_columns(columns)
 
 
@@ -101,13 +123,20 @@ class PostProcessing:
                 return frame
             case Project():
                 below = self.domains(node.parent)
-                columns = [self._column(e, below).alias(n) for n, e in node.columns]
-                return self._apply(node.parent, frame, keep_all).select(*columns, ROW)
+                staging = Staging()
+                exprs = [(n, staging.rewrite(typed(e, below).expr)) for n, e in node.columns]
+                rows = self._apply(node.parent, frame, keep_all).lazy()
+                columns = [polars_of(e, pl.col).alias(n) for n, e in exprs]
+                return with_stages(rows, staging.stages, pl.col).select(*columns, ROW).collect()
             case Filter() | Sort() | Limit() if keep_all:
                 return self._apply(node.parent, frame, keep_all)
             case Filter():
-                kept = condition(node.predicate, self.domains(node.parent)).expr
-                return self._apply(node.parent, frame, keep_all).filter(polars_of(kept, pl.col))
+                staging = Staging()
+                predicate = condition(node.predicate, self.domains(node.parent)).expr
+                kept = polars_of(staging.rewrite(predicate), pl.col)
+                rows = self._apply(node.parent, frame, keep_all).lazy()
+                found = with_stages(rows, staging.stages, pl.col).filter(kept).collect()
+                return found.drop(cs.starts_with(STAGED))
             case Sort():
                 return self._apply(node.parent, frame, keep_all).sort(
                     [key.column.name for key in node.by],
@@ -118,9 +147,6 @@ class PostProcessing:
             case Limit():
                 return self._apply(node.parent, frame, keep_all).slice(node.offset, node.rows)
         raise InternalError(f"a {type(node).__name__} above the aggregate")
-
-    def _column(self, expr: Expr, below: dict[str, Domain]) -> pl.Expr:
-        return polars_of(typed(expr, below).expr, pl.col)
 
 
 def finish(parts: NoisyParts) -> pl.DataFrame:

@@ -24,13 +24,23 @@ class Release:
     clamped to a range, units scaled down to `max_rows`, rows outside declared keys.
     """
 
-    def __init__(self, parts: NoisyParts, loss: Loss, source: Source, note: str = "") -> None:
+    def __init__(
+        self,
+        parts: NoisyParts,
+        loss: Loss,
+        source: Source,
+        *,
+        note: str = "",
+        reused: bool = False,
+    ) -> None:
         self._parts = parts
         self._source = source
         self._note = note
         self._finished = finish(parts)
         self._intervals: dict[float, pl.DataFrame] = {}
         self.loss = loss
+        self.reused = reused
+        """Whether it was answered from earlier measurements, at no cost."""
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -49,6 +49,7 @@ def test_numbers_are_read_as_meant(given_, meant):
         None,
         1j,
         "1e99999999999",
+        "1e\uff19\uff19\uff19\uff19\uff19\uff19",  # digits, but wide ones
         Decimal("1e99999"),
         b"1",
     ],

@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpframe.budget.budget import Budget
@@ -23,6 +23,11 @@ releases = st.one_of(
 )
 histories = st.lists(releases, max_size=8)
 shares = st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1, max_size=8)
+
+# The tests below run for each subclass, which Hypothesis would otherwise take for a mistake.
+inherited = settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.differing_executors]
+)
 
 A_LITTLE = 1 + Fraction(1, 10**6)
 
@@ -50,14 +55,14 @@ class FilterSuite:
         assert account.holds(Spent())
         assert account.room(Spent())
 
-    @settings(max_examples=40, deadline=None)
+    @inherited
     @given(history=histories)
     def test_admitted_releases_hold_and_nothing_is_always_admitted(self, account, history):
         spent = spend(account, history)
         assert account.holds(spent)
         assert account.admits(spent, Loss.none())
 
-    @settings(max_examples=40, deadline=None)
+    @inherited
     @given(history=histories)
     def test_the_room_is_admitted_and_a_little_more_is_not(self, account, history):
         spent = spend(account, history)
@@ -72,9 +77,9 @@ class FilterSuite:
             assert account.admits(spent, Loss.approximate(0, room.delta))
         assert not account.admits(spent, Loss.approximate(0, room.delta + Fraction(1, 10**12)))
 
-    @settings(max_examples=40, deadline=None)
-    @given(parts=shares, history=histories)
-    def test_shares_that_add_up_to_the_whole_are_all_admitted(self, account, parts, history):
+    @inherited
+    @given(parts=shares)
+    def test_shares_that_add_up_to_the_whole_are_all_admitted(self, account, parts):
         whole = sum(weight for weight, _ in parts)
         spent = Spent()
         for weight, gaussian in parts:
@@ -94,7 +99,7 @@ class FilterSuite:
             assert account.admits(spent, loss)
             spent = account.after(spent, loss)
 
-    @settings(max_examples=40, deadline=None)
+    @inherited
     @given(history=histories, loss=releases, more=releases)
     def test_what_is_refused_stays_refused_for_more(self, account, history, loss, more):
         spent = spend(account, history)
@@ -102,7 +107,7 @@ class FilterSuite:
             assert not account.admits(spent, loss + more)
             assert not account.admits(account.after(spent, more), loss)
 
-    @settings(max_examples=40, deadline=None)
+    @inherited
     @given(history=histories)
     def test_a_release_counts_the_same_in_one_piece_or_in_many(self, account, history):
         pieces = Spent()
@@ -165,8 +170,8 @@ class TestApproximateFilter(FilterSuite):
         assert not account.admits(Spent(), Loss.pure("1.0000001"))
 
     def test_many_small_pure_releases_go_beyond_the_sum_of_epsilons(self, account):
-        spent = spend(account, 400 * [Loss.pure("0.01")])
-        assert 1 < spent.epsilon < 4
+        spent = spend(account, 600 * [Loss.pure("0.01")])
+        assert 4 < spent.epsilon < 5
 
     def test_what_is_stated_so_far_never_exceeds_the_budget(self, account):
         for loss in (Loss.zcdp("0.0237"), Loss.pure(1), 200 * Loss.pure("0.01")):
@@ -197,7 +202,12 @@ def outcomes(loss: Loss) -> list[tuple[float, float]]:
     """Give the worst (epsilon, delta) mechanism: outcome probabilities under two neighbours."""
     e, d = float(loss.epsilon), float(loss.delta)
     yes = math.exp(e) / (1 + math.exp(e))
-    return [(d, 0), ((1 - d) * yes, (1 - d) * (1 - yes)), ((1 - d) * (1 - yes), (1 - d) * yes), (0, d)]
+    return [
+        (d, 0),
+        ((1 - d) * yes, (1 - d) * (1 - yes)),
+        ((1 - d) * (1 - yes), (1 - d) * yes),
+        (0, d),
+    ]
 
 
 def worst_delta(account: Filter, strategy, depth: int) -> float:
@@ -219,9 +229,11 @@ def worst_delta(account: Filter, strategy, depth: int) -> float:
     return play((), Spent(), 1.0, 1.0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
-    menu=st.lists(st.sampled_from(["0.05", "0.1", "0.2", "0.3", "0.5", "0.8"]), min_size=3, max_size=9),
+    menu=st.lists(
+        st.sampled_from(["0.05", "0.1", "0.2", "0.3", "0.5", "0.8"]), min_size=3, max_size=9
+    ),
     deltas=st.lists(st.sampled_from([0, "0.002", "0.01"]), min_size=3, max_size=9),
     seed=st.integers(0, 10**6),
     epsilon=st.sampled_from(["0.5", "1"]),
@@ -248,6 +260,13 @@ def test_going_on_only_while_it_pays_does_not_beat_the_filter(greed):
         return Loss.pure(greed) if lead < 8 else Loss.pure("0.01")
 
     assert worst_delta(account, strategy, depth=9) <= 0.05
+
+
+def test_the_game_finds_a_filter_that_is_too_loose():
+    account = Filter.for_budget(Budget(epsilon=1, delta="0.05"))
+    account.level *= 2  # as if losses were half of what they are
+    account.epsilon *= 2
+    assert worst_delta(account, lambda history: Loss.pure("0.5"), depth=4) > 0.05
 
 
 def test_mixing_branches_does_not_beat_the_filter():

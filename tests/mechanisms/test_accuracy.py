@@ -90,6 +90,17 @@ def test_half_widths_are_the_least_that_cover(law, scale, confidence, answers):
             assert short < wanted + Decimal(10) ** -9 * (1 - wanted)
 
 
+@pytest.mark.parametrize("confidence", [0.1, 0.5, 0.95, 0.999999])
+@pytest.mark.parametrize("answers", [1, 3, 10**6])
+def test_half_widths_of_large_scales_are_sharp(confidence, answers):
+    law = DiscreteLaplace(Fraction(10**9))
+    w = law.half_width(confidence, answers)
+    with localcontext() as context:
+        context.prec = 40
+        assert (1 - exact_tail(law, w)) ** answers >= Decimal(confidence)
+        assert (1 - exact_tail(law, w - 2)) ** answers < Decimal(confidence)
+
+
 @pytest.mark.parametrize("answers", [1, 20])
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(12), Fraction(10**9)])
 @pytest.mark.parametrize("law", LAWS)

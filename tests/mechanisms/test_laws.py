@@ -90,7 +90,7 @@ def test_the_probability_of_each_value_is_exact(explore, law, scale):
     # are repeated until one succeeds: all that matters is that each value's chance in one attempt
     # is the same multiple of its weight.
     law, s = law(scale), float(scale)
-    found, left = explore(law._attempt, 20_000)
+    found, left = explore(law._attempt, 12_000)
     assert left < Fraction(1, 4)
     multiple = -math.expm1(-1 / s) / 2
     if isinstance(law, DiscreteGaussian):
@@ -99,6 +99,50 @@ def test_the_probability_of_each_value_is_exact(explore, law, scale):
         weight = math.exp(-abs(z) / s if law == DiscreteLaplace(scale) else -((z / s) ** 2) / 2)
         low = float(found.get(z, Fraction(0)))
         assert low - 1e-12 <= multiple * weight <= low + float(left) + 1e-12
+
+
+@pytest.mark.parametrize(
+    "scale", [Fraction(10**9), Fraction(2**31), Fraction(2**45), Fraction(2**57 - 1)]
+)
+@pytest.mark.parametrize("law", LAWS)
+def test_the_low_bits_of_large_noise_are_noise_too(stream, law, scale):
+    # Noise that left the low bits of a value alone would show them.
+    draws = law(scale).draw(100_000, stream(50))
+    for shift in (0, 8, 16):
+        low = draws >> shift & 15
+        assert stats.chisquare(np.bincount(low, minlength=16)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    "sigma", [Fraction(1, 2), Fraction(3, 2), Fraction(10**3), Fraction(2**50, 3)]
+)
+def test_acceptance_is_exact_next_to_its_threshold(sigma):
+    law = DiscreteGaussian(sigma)
+
+    class Residue(Source):
+        """Gives a lane these digits after its cell, and zeros from there on."""
+
+        def __init__(self, digits: int) -> None:
+            self._digits = digits
+
+        def words(self, count):
+            assert count == 1
+            return np.array([self._digits | 1 << 45], dtype=np.uint64)  # no open coin
+
+        def take(self, count):
+            return bytes(count)
+
+    m = law._nearest
+    for size in {0, m + 1, math.ceil(2 * sigma), math.ceil(5 * sigma)}:
+        exponent = ((size - sigma) ** 2 - (m - sigma) ** 2) / (2 * sigma**2)
+        at = math.floor(exponent * 2**53)
+        for off in (0, 1, 2, 2**8, 2**30, 2**34, 2**36, 2**38, 2**40, 2**44):
+            for digits in {max(0, at - off), at + off}:
+                cell = digits >> 45
+                word = np.array([([0, *cuts.table().cuts])[cell] + 1], dtype=np.uint64)
+                source = Residue(digits & ((1 << 45) - 1))
+                accepted = law._accepted(np.array([size]), {}, word, source)
+                assert accepted[0] == (Fraction(digits, 2**53) >= exponent)
 
 
 @pytest.mark.parametrize("scale", [0.5, 10.0, 1e6])

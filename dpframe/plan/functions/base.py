@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from dpframe.plan.domains import Domain, Type, type_of_value
 
@@ -48,8 +49,12 @@ class Function:
     """How many trailing SQL arguments are parameters: literals, fixed before any row is read."""
     may_be_nan: bool = False
     """Whether infinite arguments can make it NaN, which the plan then turns into NULL."""
+    repeats: bool = False
+    """Whether a rendering mentions an argument more than once."""
     keeps_integers: bool = False
     """Whether integers pass through unchanged, so that the call can be left out."""
+    fixed: Callable[[Domains, Params], Params] = lambda domains, params: params
+    """Checks the parameters, and gives them the types that the renderings take."""
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -165,6 +170,12 @@ def literal_as(value: Any, target: Type) -> Any:
         f"{value!r} is not a {target.value}",
         "write dates as DATE '2024-01-31' and times as TIMESTAMP '2024-01-31 12:00:00'",
     )
+
+
+def column(name: str) -> pl.Expr:
+    """A Polars column by its exact name: `pl.col("^a$")` would be column a, and "*" all of them."""
+    is_pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
+    return cs.by_name(name).as_expr() if is_pattern else pl.col(name)
 
 
 # --- intervals ----------------------------------------------------------------------------------

@@ -31,8 +31,10 @@ _WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 _INTEGER_TEXT = r"^[+-]?[0-9]{1,18}$"
 _FLOAT_TEXT = r"^[+-]?([0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE][+-]?[0-9]{1,4})?$"
-_DATE_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_TIMESTAMP_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$"
+# Not the year 0000, which DuckDB takes for 1 BC; not 24:00:00 nor the leap second 23:59:60.
+_DAY = r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2}"
+_DATE_TEXT = f"^{_DAY}$"
+_TIMESTAMP_TEXT = f"^{_DAY} ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$"
 
 
 def target_of(params: Params) -> tuple[Type, int]:
@@ -174,15 +176,11 @@ def _polars_cast(arg: pl.Expr, source: Type, target: Type, bits: int) -> pl.Expr
             value = number.cast(pl.Float64, strict=False)
             return pl.when(value.is_finite()).then(value)
         case (Type.TEXT, Type.DATE):
-            day = pl.when(arg.str.contains(_DATE_TEXT) & ~arg.str.starts_with("0000")).then(arg)
+            day = pl.when(arg.str.contains(_DATE_TEXT)).then(arg)
             return day.str.to_date("%Y-%m-%d", strict=False)
         case (Type.TEXT, Type.TIMESTAMP):
-            plain = arg.str.contains(_TIMESTAMP_TEXT) & ~arg.str.starts_with("0000")
-            return (
-                pl.when(plain)
-                .then(arg)
-                .str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
-            )
+            moment = pl.when(arg.str.contains(_TIMESTAMP_TEXT)).then(arg)
+            return moment.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
         case (Type.FLOAT, Type.INT):
             inside = (arg > -9.2233720368547e18) & (arg < 9.2233720368547e18)
             rounded = pl.when(inside).then(arg.round(0, mode="half_to_even"))
@@ -212,6 +210,7 @@ def register_all() -> None:
             lambda domains, params: _domain(domains, params[1:]),
             _duckdb,
             _polars,
+            repeats=True,
         ),
     )
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import polars as pl
 
 from dpframe.plan.domains import Domain, Type, union
-from dpframe.plan.functions.base import Domains, Function, Params, common_type, register, same_type
+from dpframe.plan.functions.base import (
+    Domains,
+    Function,
+    Params,
+    any_nullable,
+    common_type,
+    register,
+    same_type,
+)
 
 
 def _results(domains: Domains) -> Domains:
@@ -35,20 +44,36 @@ def _case_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
 
 
 def _coalesce_domain(domains: Domains, params: Params) -> Domain:
-    return union(list(domains)).with_nullable(all(d.nullable for d in domains))
+    return _union(domains).with_nullable(all(d.nullable for d in domains))
 
 
-def _extreme_domain(pick: Callable[..., object]) -> Callable[[Domains, Params], Domain]:
-    def domain(domains: Domains, params: Params) -> Domain:
-        # NULL arguments are skipped, so any single argument may be the answer.
-        whole = union(list(domains)).with_nullable(all(d.nullable for d in domains))
-        if not whole.is_bounded or any(d.nullable for d in domains):
-            return whole
-        low = pick(d.low for d in domains)
-        high = pick(d.high for d in domains)
-        return Domain(whole.type, low, high, nullable=False)
+def _union(domains: Domains) -> Domain:
+    return union(_possible(domains)).with_nullable(any_nullable(domains))
 
-    return domain
+
+def _possible(domains: Domains) -> list[Domain]:
+    """Those that can be the answer; a NULL constant cannot, unless there is nothing else."""
+    return [d for d in domains if d.values != ()] or list(domains)
+
+
+def _least_domain(domains: Domains, params: Params) -> Domain:
+    # NULL arguments are skipped: what is always there bounds the answer from above, but any
+    # argument may be the answer.
+    there = [d.high for d in domains if not d.nullable and d.high is not None]
+    high = min(there) if there else _end(max, [d.high for d in _possible(domains)])
+    low = _end(min, [d.low for d in _possible(domains)])
+    return Domain(common_type(domains), low, high, all(d.nullable for d in domains))
+
+
+def _greatest_domain(domains: Domains, params: Params) -> Domain:
+    there = [d.low for d in domains if not d.nullable and d.low is not None]
+    low = max(there) if there else _end(min, [d.low for d in _possible(domains)])
+    high = _end(max, [d.high for d in _possible(domains)])
+    return Domain(common_type(domains), low, high, all(d.nullable for d in domains))
+
+
+def _end(pick: Callable[[list[Any]], Any], ends: list[Any]) -> Any:
+    return None if None in ends else pick(ends)
 
 
 def register_all() -> None:
@@ -58,7 +83,7 @@ def register_all() -> None:
             "case",
             (),
             _case_coerce,
-            lambda domains, params: union(list(_results(domains))),
+            lambda domains, params: _union(_results(domains)),
             _case_duckdb,
             _case_polars,
         ),
@@ -74,7 +99,7 @@ def register_all() -> None:
             "least",
             ("least",),
             same_type,
-            _extreme_domain(min),
+            _least_domain,
             lambda args, params: f"LEAST({', '.join(args)})",
             lambda args, params: pl.min_horizontal(*args),
         ),
@@ -82,7 +107,7 @@ def register_all() -> None:
             "greatest",
             ("greatest",),
             same_type,
-            _extreme_domain(max),
+            _greatest_domain,
             lambda args, params: f"GREATEST({', '.join(args)})",
             lambda args, params: pl.max_horizontal(*args),
         ),

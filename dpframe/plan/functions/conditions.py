@@ -42,12 +42,6 @@ def _comparison(
     )
 
 
-def _in_domain(domains: Domains, params: Params) -> Domain:
-    for value in params:
-        _list_value(domains[0], value)
-    return _condition(domains, params)
-
-
 def _list_value(domain: Domain, value: Any) -> Any:
     """A value of IN's list, in the type of the left side."""
     if type_of_value(value) is Type.FLOAT and domain.type is Type.INT:
@@ -55,11 +49,15 @@ def _list_value(domain: Domain, value: Any) -> Any:
     return literal_as(value, domain.type)
 
 
-def _in_coerce(domains: Domains, params: Params) -> tuple[Type, ...]:
-    # Each listed value must mean something in the type of the left side.
-    for value in params:
-        _list_value(domains[0], value)
-    return (domains[0].type,)
+def _in_list(domains: Domains, params: Params) -> Params:
+    # Engines convert the list each in its own way (2.5 becomes 2 beside an integer), so we do.
+    return tuple(_list_value(domains[0], value) for value in params)
+
+
+def _pattern(domains: Domains, params: Params) -> Params:
+    if not isinstance(params[0], str):
+        raise Refused("the pattern is not a text", "write it in quotes: x LIKE 'a%'")
+    return params
 
 
 def _like_to_regex(pattern: str) -> str:
@@ -76,20 +74,15 @@ def _text_pattern(name: str, sql: str, polars: Callable[[pl.Expr, str], pl.Expr]
         (sql,),
         each(Type.TEXT),
         _condition,
-        lambda args, params: f"{sql}({args[0]}, {duckdb_literal(params[0])})",
+        lambda args, params: f"{name}({args[0]}, {duckdb_literal(params[0])})",
         lambda args, params: polars(args[0], params[0]),
         literals=1,
+        fixed=_pattern,
     )
 
 
 def _joined(word: str) -> Callable[[Sequence[str], Params], str]:
     return lambda args, params: "(" + f" {word} ".join(args) + ")"
-
-
-def _in_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
-    kind = type_of_value(params[0])
-    typed = list(params) if kind is not Type.INT else [int(p) for p in params]
-    return args[0].is_in(typed)
 
 
 def register_all() -> None:
@@ -144,10 +137,11 @@ def register_all() -> None:
         Function(
             "in",
             (),
-            _in_coerce,
-            _in_domain,
+            lambda domains, params: (domains[0].type,),
+            _condition,
             lambda args, params: f"({args[0]} IN ({', '.join(duckdb_literal(p) for p in params)}))",
-            _in_polars,
+            lambda args, params: args[0].is_in(list(params)),
+            fixed=_in_list,
         ),
         Function(
             "like",
@@ -157,8 +151,9 @@ def register_all() -> None:
             lambda args, params: f"({args[0]} LIKE {duckdb_literal(params[0])})",
             lambda args, params: args[0].str.contains(_like_to_regex(params[0])),
             literals=1,
+            fixed=_pattern,
         ),
-        _text_pattern("starts_with", "starts_with", lambda x, p: x.str.starts_with(p)),
-        _text_pattern("ends_with", "ends_with", lambda x, p: x.str.ends_with(p)),
+        _text_pattern("starts_with", "startswith", lambda x, p: x.str.starts_with(p)),
+        _text_pattern("ends_with", "endswith", lambda x, p: x.str.ends_with(p)),
         _text_pattern("contains", "contains", lambda x, p: x.str.contains(p, literal=True)),
     )

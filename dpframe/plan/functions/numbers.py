@@ -99,6 +99,7 @@ def _one_argument(
         lambda args, params: duckdb.format(args[0]),
         lambda args, params: polars(args[0]),
         may_be_nan=True,
+        repeats=duckdb.count("{0}") > 1,
     )
 
 
@@ -170,6 +171,12 @@ def _integer_division(domains: Domains, params: Params) -> tuple[Type, ...]:
         raise Refused(
             "the quotient of unbounded integers may overflow",
             "declare dp.Range(low, high) for both columns, or divide with /",
+        )
+    least = -(2**63)
+    if ends(divisor)[0] <= least or (ends(dividend)[0] <= least and ends(divisor)[0] < 0):
+        raise Refused(
+            "the least 64-bit integer has no opposite, so its quotient may overflow",
+            "declare dp.Range(low, high) with a higher low, or divide with /",
         )
     return types
 
@@ -305,7 +312,9 @@ def _monotone(
             return polars(value)
         return pl.when(value >= 0 if closed else value > 0).then(polars(value))
 
-    return Function(name, (name,), each(Type.FLOAT), domain, render, on_columns)
+    return Function(
+        name, (name,), each(Type.FLOAT), domain, render, on_columns, repeats=start is not None
+    )
 
 
 def _at(function: Callable[[float], float], value: float) -> float:
@@ -423,6 +432,7 @@ def register_all() -> None:
                 f" THEN CAST(-1 AS BIGINT) WHEN {args[0]} = 0 THEN CAST(0 AS BIGINT) END"
             ),
             lambda args, params: (args[0] > 0).cast(pl.Int64) - (args[0] < 0).cast(pl.Int64),
+            repeats=True,
         ),
         Function(
             "divide",
@@ -432,6 +442,7 @@ def register_all() -> None:
             lambda args, params: f"CASE WHEN {args[1]} <> 0 THEN {args[0]} / {args[1]} END",
             _divide_polars,
             may_be_nan=True,
+            repeats=True,
         ),
         Function(
             "integer_divide",
@@ -440,6 +451,7 @@ def register_all() -> None:
             _integer_division_domain,
             lambda args, params: f"CASE WHEN {args[1]} <> 0 THEN {args[0]} // {args[1]} END",
             _integer_division_polars,
+            repeats=True,
         ),
         Function(
             "modulo",
@@ -448,6 +460,7 @@ def register_all() -> None:
             _modulo_domain,
             lambda args, params: f"CASE WHEN {args[1]} <> 0 THEN {args[0]} % {args[1]} END",
             lambda args, params: _truncated_remainder(args[0], args[1]),
+            repeats=True,
         ),
         _rounding("floor", ("floor",), math.floor, "floor"),
         _rounding("ceil", ("ceil",), math.ceil, "ceil"),
@@ -459,6 +472,7 @@ def register_all() -> None:
             _round_duckdb,
             _round_polars,
             literals=1,
+            repeats=True,
             keeps_integers=True,
         ),
         _monotone("sqrt", math.sqrt, 0.0, True, "SQRT", lambda x: x.sqrt()),
@@ -473,6 +487,7 @@ def register_all() -> None:
             _power_polars,
             literals=1,
             may_be_nan=True,
+            repeats=True,
         ),
         Function(
             "nan_to_null",
@@ -481,5 +496,6 @@ def register_all() -> None:
             lambda domains, params: Domain(Type.FLOAT, domains[0].low, domains[0].high),
             lambda args, params: f"CASE WHEN NOT isnan({args[0]}) THEN {args[0]} END",
             lambda args, params: args[0].fill_nan(None),
+            repeats=True,
         ),
     )

@@ -52,7 +52,7 @@ def _concat_coerce(domains: Domains, params: Params) -> tuple[Type, ...]:
 
 def _slice(params: Params) -> tuple[int, int | None]:
     start, length = params[0], params[1] if len(params) > 1 else None
-    whole = isinstance(start, int) and (length is None or isinstance(length, int))
+    whole = isinstance(start, int) and all(isinstance(p, int) for p in params[1:])
     if not whole or start < 1 or (length is not None and length < 0):
         raise Refused(
             "SUBSTRING takes a start of 1 or more and a length of 0 or more",
@@ -77,6 +77,8 @@ def _substring_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
 
 
 def _left_params(params: Params) -> Params:
+    if params[0] is None:
+        raise Refused("LEFT takes a length of 0 or more", "LEFT(x, 3)")
     return (1, params[0])
 
 

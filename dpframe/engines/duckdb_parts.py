@@ -1,0 +1,233 @@
+"""The SQL that measures parts on DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from dpframe.declare import Table
+from dpframe.engines.base import KeyFilter, Request, sum_that_counts
+from dpframe.engines.duckdb_text import ROWS, by_bytes, code_of, reader, sql_of, staged_sql, stored
+from dpframe.plan.exprs import Column, Expr
+from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+from dpframe.plan.sqltext import duckdb_literal, duckdb_name
+
+
+def parts_sql(request: Request) -> str:
+    """The one statement that measures every part."""
+    if request.table.unit_column is None:
+        return _row_level(request)
+    if not request.keys:
+        return _by_unit(request)
+    if any(isinstance(part, CountUnits) for part in request.parts):
+        return _by_unit_and_key(request)
+    return _corrected(request)
+
+
+class _Inner:
+    """The columns that are computed once per row, below the aggregation."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.read = reader(request.table)
+        self.columns: dict[str, str] = {}
+        for name, key, kept, public in zip(
+            request.key_names, request.keys, request.key_filters, request.frame, strict=True
+        ):
+            if isinstance(key, Column) and kept.values is not None:
+                # Rows outside declared keys are dropped after grouping: no need to look them up.
+                self.columns[name] = stored(request.table, key.name)
+            else:
+                text = sql_of(key, self.read)
+                self.columns[name] = by_bytes(text) if public.dtype == pl.String else text
+
+    def column(self, prefix: str, sql: str) -> str:
+        """The name of a computed column; the same SQL is computed once."""
+        for name, existing in self.columns.items():
+            if existing == sql and name.startswith(prefix):
+                return name
+        name = f"{prefix}{len(self.columns)}"
+        self.columns[name] = sql
+        return name
+
+    def condition(self, expr: Expr) -> str:
+        return self.column("w", sql_of(expr, self.read))
+
+    def text(self) -> str:
+        listed = ", ".join(f"{sql} AS {name}" for name, sql in self.columns.items()) or "1 AS one"
+        where = self.request.where
+        kept = "" if where is None else f" WHERE {sql_of(where, self.read)}"
+        source = staged_sql(ROWS, self.request.stages, self.read)
+        return f"SELECT {listed} FROM {source}{kept}"
+
+
+def _part(part: Part, inner: _Inner) -> str:
+    """The exact integer of one part, over the rows of one group."""
+    if isinstance(part, CodedSum):
+        code = inner.column("c", code_of(part, inner.request.table))
+        total = f"COALESCE(SUM({code}), 0)"
+        return total if part.centre == 0 else f"({total} - {part.centre}::HUGEINT * COUNT({code}))"
+    if part.condition is None:
+        return "COUNT(*)"
+    summed = sum_that_counts(part, inner.request.parts)
+    if summed is not None:
+        return f"COUNT({inner.column('c', code_of(summed, inner.request.table))})"
+    return f"COUNT(*) FILTER (WHERE {inner.condition(part.condition)})"
+
+
+def _row_level(request: Request) -> str:
+    inner = _Inner(request)
+    parts = [f"{_part(part, inner)} AS p{i}" for i, part in enumerate(request.parts)]
+    return (
+        f"SELECT {', '.join([*request.key_names, *parts])} FROM ({inner.text()})"
+        f"{_group_by(request.key_names)}"
+    )
+
+
+def _group_by(names: Sequence[str]) -> str:
+    return f" GROUP BY {', '.join(names)}" if names else ""
+
+
+def _having(request: Request) -> str:
+    tests = [
+        _admitted(name, kept)
+        for name, kept in zip(request.key_names, request.key_filters, strict=True)
+    ]
+    tests = [t for t in tests if t]
+    return f" HAVING {' AND '.join(tests)}" if tests else ""
+
+
+def _admitted(name: str, kept: KeyFilter) -> str:
+    if kept.values is None:
+        return "" if kept.null else f"{name} IS NOT NULL"
+    listed = f"{name} IN ({', '.join(duckdb_literal(v) for v in kept.values)})"
+    return f"({listed} OR {name} IS NULL)" if kept.null else listed
+
+
+# --- units, bounded by weight --------------------------------------------------------------------
+#
+# v is what a unit contributes to a part in a group, n its rows there, m the norm of its n over the
+# groups, r = max_rows. A light unit (m <= r) contributes v * 2^bits, a heavy one v * 2^bits * r / m
+# toward zero. Products stay below 2^127: codes of a unit are at most 2^41 on the finer grid, its
+# rows at most 2^40, the weight at most 2^40.
+
+
+def _by_unit(request: Request) -> str:
+    """Without keys, a unit has one row of totals, and its norm is its number of rows."""
+    sums = []
+    for i, (part, bits) in enumerate(zip(request.parts, request.bits, strict=True)):
+        if isinstance(part, CountUnits):  # counted once at the most: never heavy
+            sums.append(f"COALESCE(SUM(v{i}), 0) AS p{i}")
+        else:
+            scaled = f"CASE WHEN n > {request.table.max_rows} THEN {_scaled(i, request)}"
+            sums.append(f"COALESCE(SUM({scaled} ELSE v{i} * {1 << bits} END), 0) AS p{i}")
+    norm = _norm("n" if request.norm == 1 else "n * n", request.norm)
+    return f"WITH pairs AS ({_pairs(request)}) SELECT {', '.join(sums)} FROM (SELECT *, {norm} AS m FROM pairs)"
+
+
+def _by_unit_and_key(request: Request) -> str:
+    """Group by (unit, keys), find heavy units, scale their parts, add up by keys."""
+    sums = []
+    for i, (part, bits) in enumerate(zip(request.parts, request.bits, strict=True)):
+        flag, size = ("is_wide", "g") if isinstance(part, CountUnits) else ("is_heavy", "m")
+        scaled = f"CASE WHEN {flag} THEN {_scaled(i, request, size)}"
+        sums.append(f"SUM({scaled} ELSE v{i} * {1 << bits} END) AS p{i}")
+    names = request.key_names
+    return (
+        f"WITH pairs AS MATERIALIZED ({_pairs(request)}), heavy AS ({_heavy(request)})"
+        f" SELECT {', '.join([*names, *sums])} FROM pairs LEFT JOIN heavy"
+        f" ON pairs.u IS NOT DISTINCT FROM heavy.u{_group_by(names)}"
+    )
+
+
+def _corrected(request: Request) -> str:
+    """Add up all rows by keys as if every unit were light, and correct for the heavy ones.
+
+    A unit with at most r rows is light in either norm, so only units with more (the suspects) go
+    through the grouping by (unit, keys), which is what costs.
+    """
+    names, inner = request.key_names, _Inner(request)
+    whole = [f"{_part(part, inner)} AS w{i}" for i, part in enumerate(request.parts)]
+    fixes, parts = [], []
+    for i, bits in enumerate(request.bits):
+        fixes.append(f"SUM({_scaled(i, request)} - v{i} * {1 << bits}) AS f{i}")
+        parts.append(f"w{i}::HUGEINT * {1 << bits} + COALESCE(f{i}, 0) AS p{i}")
+    suspects = (
+        f"SELECT u FROM ({_units(request)}) GROUP BY u HAVING COUNT(*) > {request.table.max_rows}"
+    )
+    same_unit = "pairs.u IS NOT DISTINCT FROM heavy.u"
+    same_keys = " AND ".join(f"whole.{k} IS NOT DISTINCT FROM fixes.{k}" for k in names)
+    return (
+        f"WITH suspects AS ({suspects}), pairs AS MATERIALIZED ({_pairs(request, 'suspects')}),"
+        f" heavy AS ({_heavy(request)}),"
+        f" fixes AS (SELECT {', '.join([*names, *fixes])} FROM pairs JOIN heavy ON {same_unit}"
+        f" WHERE is_heavy{_group_by(names)}),"
+        f" whole AS (SELECT {', '.join([*names, *whole])} FROM ({inner.text()}){_group_by(names)})"
+        f" SELECT {', '.join([*(f'whole.{k}' for k in names), *parts])}"
+        f" FROM whole LEFT JOIN fixes ON {same_keys}"
+    )
+
+
+def _units(request: Request) -> str:
+    """The unit of every row that passes."""
+    inner = _Inner(request)
+    inner.columns = {"u": _unit(request.table)}
+    return inner.text()
+
+
+def _pairs(request: Request, only: str | None = None) -> str:
+    """What each unit contributes to each part in each public group; `only` names some units."""
+    inner = _Inner(request)
+    inner.columns["u"] = _unit(request.table)
+    raw = []
+    for i, part in enumerate(request.parts):
+        if isinstance(part, CountUnits):
+            seen = _part(CountRows(part.condition), inner)
+            raw.append(f"CASE WHEN {seen} > 0 THEN 1 ELSE 0 END::HUGEINT AS v{i}")
+        else:
+            raw.append(f"({_part(part, inner)})::HUGEINT AS v{i}")
+    columns = ["u", *request.key_names]
+    listed = ", ".join([*columns, "COUNT(*)::HUGEINT AS n", *raw])
+    restricted = f" SEMI JOIN {only} ON rows.u IS NOT DISTINCT FROM {only}.u" if only else ""
+    return (
+        f"SELECT {listed} FROM ({inner.text()}) AS rows{restricted}"
+        f"{_group_by([f'rows.{c}' for c in columns])}{_having(request)}"
+    )
+
+
+def _heavy(request: Request) -> str:
+    """Units above the bound, with the norm of their rows, and of the groups they are in."""
+    rows = request.table.max_rows
+    weighed = "SUM(n)" if request.norm == 1 else "SUM(n * n)"
+    bound = rows if request.norm == 1 else rows * rows
+    return (
+        f"SELECT u, {_norm(weighed, request.norm)} AS m, {weighed} > {bound} AS is_heavy,"
+        f" {_norm('COUNT(*)', request.norm)} AS g, COUNT(*) > {bound} AS is_wide"
+        f" FROM pairs GROUP BY u HAVING is_heavy OR is_wide"
+    )
+
+
+def _scaled(index: int, request: Request, size: str = "m") -> str:
+    """A part of a heavy unit. // rounds toward zero, which never lengthens its vector."""
+    factor = request.table.max_rows << (20 if request.norm == 2 else 0)
+    return f"v{index} * {factor << request.bits[index]} // {size}"
+
+
+def _unit(table: Table) -> str:
+    """The unit as it is stored: two values are one unit only if they are the same value."""
+    name = str(table.unit_column)
+    text = duckdb_name(name)
+    return by_bytes(text) if table.storage[name].name == "VARCHAR" else text
+
+
+def _norm(squared_or_sum: str, norm: int) -> str:
+    """The norm as an integer, rounded up; for the Euclidean one, in units of 2^-20.
+
+    The square root is correctly rounded and scaling by 2^20 is exact, so the factor 1 + 2^-40
+    outweighs every rounding error, and the ceiling is at least the norm.
+    """
+    if norm == 1:
+        return squared_or_sum
+    root = f"SQRT(CAST({squared_or_sum} AS DOUBLE)) * CAST('1048576.0' AS DOUBLE)"
+    return f"CAST(CEIL({root} * CAST('{1 + 2**-40!r}' AS DOUBLE)) AS HUGEINT)"

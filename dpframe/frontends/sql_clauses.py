@@ -1,0 +1,124 @@
+"""GROUP BY, ORDER BY and LIMIT: what the words of a clause come to."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dpframe.errors import SQLError
+from dpframe.frontends.sql_origin import place_of_word, sql_error
+
+_DEEPEST = 100
+"""Expressions nest this deep at most: reading, analysing and running them are all recursive."""
+
+_MOST_ROWS = 2**40
+"""More than any noisy table has; a larger LIMIT is the same."""
+
+
+def refuse_deep_nesting(select: exp.Select, text: str) -> None:
+    """Refuse what later steps could not walk; a chain of ANDs or ORs is one level."""
+    depths = {id(select): 0}
+    for node in select.walk():
+        parent = node.parent
+        if parent is None or node is select:
+            continue
+        level = isinstance(node, exp.Connector) and type(node) is type(parent)
+        depths[id(node)] = depths[id(parent)] + (0 if level else 1)
+        if depths[id(node)] > _DEEPEST:
+            raise SQLError(
+                "the query is nested too deeply",
+                why=f"expressions go {_DEEPEST} levels deep at most",
+                fix="use IN (...) for a long list, or ask several queries",
+            )
+
+
+def refuse_wrong_ordinals(select: exp.Select, text: str) -> None:
+    """Refuse GROUP BY 9 and ORDER BY 0, which name no column; and constants to sort by."""
+    for clause in ("group", "order"):
+        node = select.args.get(clause)
+        for item in node.expressions if node is not None else []:
+            target = item.this if isinstance(item, exp.Ordered) else item
+            number = target.this if isinstance(target, exp.Neg) else target
+            if not isinstance(number, exp.Literal) or (clause == "group" and number.is_string):
+                continue
+            if number.is_string or number is not target or not _is_ordinal(number, select):
+                raise sql_error(
+                    target,
+                    text,
+                    f"{clause.upper()} BY takes a column, or its number",
+                    why=f"the query has columns 1 to {len(select.expressions)}",
+                    fix=f"{clause.upper()} BY 1",
+                )
+
+
+def _is_ordinal(number: exp.Literal, select: exp.Select) -> bool:
+    return number.this.isdecimal() and 1 <= int(number.this) <= len(select.expressions)
+
+
+def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
+    """The expressions to group by, each once. A constant groups nothing."""
+    group = select.args.get("group")
+    if group is None:
+        return []
+    sets = (exp.Cube, exp.Rollup, exp.GroupingSets)
+    listed = [e for e in group.expressions if isinstance(e, sets)]
+    clauses = [c for c in ("cube", "rollup", "grouping_sets", "totals") if group.args.get(c)]
+    if listed or clauses:
+        name = (clauses or [_words(listed[0])])[0].upper().replace("_", " ")
+        raise sql_error(
+            place_of_word(text, name) or group,
+            text,
+            f"{name} is not answered yet",
+            why="several groupings in one query share a budget in a way not built yet",
+            fix="ask one query for each grouping",
+        )
+    if group.args.get("all"):
+        items = [item.unalias() for item in select.expressions]
+        keys = [i for i in items if not i.find(exp.AggFunc)]
+    elif group.expressions:
+        keys = [key for item in group.expressions for key in _flat(item)]
+    else:
+        raise sql_error(
+            place_of_word(text, "GROUP BY"),
+            text,
+            "GROUP BY names nothing",
+            why="groups need a key",
+            fix="GROUP BY a column, or leave it out",
+        )
+    return [key for key in dict.fromkeys(keys) if key.find(exp.Column)]
+
+
+def _words(node: exp.Expression) -> str:
+    return "GROUPING SETS" if isinstance(node, exp.GroupingSets) else node.key
+
+
+def _flat(node: exp.Expression) -> list[exp.Expression]:
+    """Take apart GROUP BY (a, b), and the parentheses of (a)."""
+    if isinstance(node, exp.Tuple):
+        return [key for item in node.expressions for key in _flat(item)]
+    return _flat(node.this) if isinstance(node, exp.Paren) else [node]
+
+
+def row_count(select: exp.Select, clause: str, text: str) -> int | None:
+    """The number of LIMIT, OFFSET or FETCH; None for all rows."""
+    node = select.args.get(clause)
+    if node is None:
+        return None
+    given = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
+    options = node.args.get("limit_options")
+    other = node.args.get("expressions") or (
+        options is not None and (options.args.get("percent") or options.args.get("with_ties"))
+    )
+    if not other:
+        if given is None:
+            return 1  # FETCH FIRST ROW ONLY
+        if isinstance(given, exp.Null) or (isinstance(given, exp.Var) and given.name == "ALL"):
+            return None
+        if isinstance(given, exp.Literal) and not given.is_string and given.this.isdecimal():
+            return min(int(given.this), _MOST_ROWS)
+    raise sql_error(
+        node,
+        text,
+        f"{clause.upper()} takes a whole number",
+        why="it keeps a number of rows of the noisy table",
+        fix=f"{clause.upper()} 10",
+    )

@@ -1,0 +1,148 @@
+"""SQL text, parsed as one SELECT by sqlglot. Everything else is refused here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from dpframe.errors import SQLError
+from dpframe.frontends.sql_origin import SQLOrigin, place_of_word, sql_error
+
+_READ = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+
+_CLAUSES = {
+    "with_": ("WITH", "write the query over the table itself"),
+    "joins": ("JOIN", "query one table at a time"),
+    "distinct": ("DISTINCT", "GROUP BY the columns"),
+    "qualify": ("QUALIFY", "filter groups with HAVING"),
+    "windows": ("WINDOW", "aggregate with GROUP BY"),
+    "laterals": ("LATERAL", "query one table at a time"),
+    "sample": ("SAMPLE", "query the whole table; sampling gains no budget here"),
+    "pivots": ("PIVOT", "GROUP BY the column, and pivot the answer"),
+    "into": ("INTO", "keep the answer in a variable: release = session.sql(...)"),
+    "locks": ("FOR", "leave it out: a query changes nothing"),
+}
+
+# What the parser says, in words for someone who does not know its classes.
+_COMPLAINTS = (
+    ("Required keyword", "something is missing here"),
+    ("Expected table name", "a table name is missing here"),
+    ("The number of provided arguments", "there are too many arguments"),
+    ("Invalid expression", "this is not expected here"),
+)
+
+_COMMENT_OR_QUOTE = re.compile(
+    r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(?P<open>/\*|'|\")", re.DOTALL
+)
+
+# Functions that DuckDB knows by a second name, which the parser does not.
+_SYNONYMS = {"mean": exp.Avg}
+
+
+def parse(text: str) -> exp.Select:
+    """The one SELECT that a text holds, with nothing in it that could not be answered."""
+    _refuse_other_statements(text)
+    statements = _parsed(text)
+    if len(statements) != 1:
+        raise SQLError(
+            f"there are {len(statements)} statements",
+            why="one query has one cost and one answer",
+            fix="call session.sql once for each",
+        )
+    statement = statements[0]
+    while isinstance(statement, exp.Subquery) and not statement.alias:
+        statement = statement.this
+    if isinstance(statement, exp.SetOperation):
+        raise sql_error(
+            place_of_word(text, statement.key),
+            text,
+            f"{statement.key.upper()} is not answered yet",
+            why="a unit may have rows on both sides, and each query bounds its own",
+            fix="ask one query for each side",
+        )
+    if not isinstance(statement, exp.Select):
+        raise SQLError(
+            "only SELECT is answered",
+            why="a query reads aggregates; nothing else can be made private",
+            fix="SELECT COUNT(*) FROM t",
+        )
+    _refuse_clauses(statement, text)
+    return _with_synonyms(statement)
+
+
+def _refuse_other_statements(text: str) -> None:
+    first = re.match(r"(?:\s|;|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*([A-Za-z_]*)", text, re.DOTALL)
+    word = first.group(1).upper() if first else ""
+    if word in ("SELECT", "WITH", "FROM"):
+        return
+    place = SQLOrigin(text, *first.span(1)) if first and word else None
+    found = f"it begins with {word}" if word else "it is empty or no statement at all"
+    raise SQLError(
+        f"only SELECT is answered, and {found}{place.pointer() if place else ''}",
+        why="a query reads aggregates; nothing else can be made private",
+        fix="SELECT COUNT(*) FROM t",
+    )
+
+
+def _parsed(text: str) -> list[Any]:
+    place: SQLOrigin | None = None
+    fix = "check the underlined place"
+    try:
+        return [s for s in sqlglot.parse(text, dialect="duckdb") if s is not None]
+    except ParseError as error:
+        what, place = _complaint(error.errors[0] if error.errors else {}, text)
+    except TokenError:
+        what, place = "a quote or a comment is not closed", _unclosed(text)
+    except RecursionError:
+        what, fix = "it is nested too deeply", "write it with less nesting"
+    raise SQLError(
+        f"the SQL does not parse: {what}{place.pointer() if place else ''}",
+        why="SQL is read in DuckDB's dialect",
+        fix=fix,
+    )
+
+
+def _complaint(detail: dict[str, Any], text: str) -> tuple[str, SQLOrigin]:
+    said = str(detail.get("description") or "it cannot be parsed")
+    what = next((ours for theirs, ours in _COMPLAINTS if said.startswith(theirs)), said)
+    line, word = detail.get("line") or 1, str(detail.get("highlight") or "")
+    # The parser counts columns to the end of the word.
+    end = sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + (detail.get("col") or 1)
+    return what, SQLOrigin(text, max(0, end - max(1, len(word))), min(end, len(text)))
+
+
+def _unclosed(text: str) -> SQLOrigin | None:
+    for found in _COMMENT_OR_QUOTE.finditer(text):
+        if found.group("open"):
+            return SQLOrigin(text, *found.span("open"))
+    return None
+
+
+def _refuse_clauses(select: exp.Select, text: str) -> None:
+    for key, value in select.args.items():
+        if key in _READ or not value:
+            continue
+        name, fix = _CLAUSES.get(key, (key.strip("_").upper(), "leave it out"))
+        parts = value if isinstance(value, list) else [value]
+        node = next((p for p in parts if isinstance(p, exp.Expression)), None)
+        raise sql_error(
+            place_of_word(text, name) or node,
+            text,
+            f"{name} is not answered",
+            why="each operation needs a proof of what one unit can change, and this has none yet",
+            fix=fix,
+        )
+
+
+def _with_synonyms(select: exp.Select) -> exp.Select:
+    for node in list(select.find_all(exp.Anonymous)):
+        kind = _SYNONYMS.get(node.name.lower())
+        if kind is not None and len(node.expressions) == 1:
+            renamed = kind(this=node.expressions[0])
+            renamed.meta.update(node.meta)
+            node.replace(renamed)
+    return select

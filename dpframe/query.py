@@ -1,0 +1,189 @@
+"""A question: understood, explained, charged, measured and answered."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpframe.aggregates.compile import Compiled
+from dpframe.budget.budget import Budget
+from dpframe.budget.exact import Number
+from dpframe.budget.ledger import Ledger
+from dpframe.budget.loss import Loss
+from dpframe.engines.base import Engine, request_for
+from dpframe.errors import InternalError, PrivacyWarning
+from dpframe.mechanisms import Source
+from dpframe.release.cost import Cost, offer_for
+from dpframe.release.explain import explain
+from dpframe.release.noisy import NoisyParts
+from dpframe.release.offer import Offer, public_values
+from dpframe.release.reuse import kept_parts, reusable
+from dpframe.release.table import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """On whose account a question is asked."""
+
+    ledger: Ledger
+    budget: Budget
+    """What `share=` is a share of: the analyst's own budget, or the session's."""
+    source: Source
+    queries: int | None
+
+    @property
+    def default_share(self) -> Fraction | None:
+        """The share that a query costs when nothing is said."""
+        return None if self.queries is None else Fraction(1, self.queries)
+
+
+class Query:
+    """A question that was understood and costs nothing yet."""
+
+    def __init__(
+        self, asking: Asking, compiled: Compiled, engine: Engine, version: str | None, asked: str
+    ) -> None:
+        self._asking = asking
+        self._compiled = compiled
+        self._engine = engine
+        self._version = version
+        self._asked = asked
+
+    def cost(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        fresh: bool = False,
+    ) -> Loss:
+        """What a release would be charged. It spends nothing."""
+        cost = Cost(epsilon, rho, share, error, confidence)
+        if not fresh and self._known(cost) is not None:
+            return Loss.none()
+        return self._offer(cost).loss
+
+    def explain(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        fresh: bool = False,
+    ) -> str:
+        """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
+        cost, ledger = Cost(epsilon, rho, share, error, confidence), self._asking.ledger
+        room = ledger.room
+        if not fresh and self._known(cost) is not None:
+            free = "nothing: every part was measured before (fresh=True measures again)"
+            return explain(self._compiled, None, free, str(room))
+        if not cost.is_said and not self._asking.default_share and not self._compiled.table.public:
+            unsaid = "to be said: explain(epsilon=0.1) shows the noise and its error"
+            return explain(self._compiled, None, unsaid, str(room))
+        offer = self._offer(cost)
+        remains = f"it would be refused: only {room} remains"
+        if ledger.filter.admits(ledger.spent, offer.loss):
+            remains = str(ledger.filter.room(ledger.filter.after(ledger.spent, offer.loss)))
+        return explain(self._compiled, offer, str(offer.loss), remains)
+
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Charge the cost, then measure, add noise and finish.
+
+        The charge is on disk before the first row is read, so a crash never shows less than was
+        spent. A refused release costs nothing, and neither does one whose parts are known.
+        """
+        cost = Cost(epsilon, rho, share, error, confidence)
+        known = None if fresh else self._known(cost)
+        if known is not None:
+            note = "measured before: no cost"
+            return Release(known, Loss.none(), self._asking.source, note=note, reused=True)
+        offer = self._offer(cost)
+        if self._compiled.table.public:
+            parts = NoisyParts(self._compiled, offer.layout, offer.laws, self._exact(offer))
+            note = "the table is public: exact, at no cost"
+            return Release(parts, offer.loss, self._asking.source, note=note)
+        charge = self._asking.ledger.charge(
+            offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
+        )
+        _warn(offer.loss, self._compiled, charge.room.epsilon, self._asking.budget)
+        parts = NoisyParts(self._compiled, offer.layout, offer.laws, self._noisy(offer))
+        if self._version is not None:
+            charge.store(kept_parts(parts, self._version))
+        return Release(parts, offer.loss, self._asking.source)
+
+    def _known(self, cost: Cost) -> NoisyParts | None:
+        """The parts from earlier releases, if all are there."""
+        if self._version is None or self._compiled.table.public:
+            return None
+        limits = None
+        if cost.is_said or self._asking.default_share:
+            offer = self._offer(cost)
+            names = [name for name, _ in self._compiled.aggregates]
+            limits = {name: offer.variance(i) for i, name in enumerate(names)}
+        return reusable(self._compiled, self._asking.ledger.find, self._version, limits)
+
+    def _offer(self, cost: Cost) -> Offer:
+        return offer_for(self._compiled, cost, self._asking.budget, self._asking.default_share)
+
+    def _exact(self, offer: Offer) -> tuple[tuple[int, ...], ...]:
+        found = self._engine.measure(request_for(self._compiled, offer.layout))
+        return tuple(tuple(values) for values in found)
+
+    def _noisy(self, offer: Offer) -> tuple[tuple[int, ...], ...]:
+        """Measure, and add noise to every part; nothing exact leaves this function.
+
+        A part that no unit can change is what was declared, not what the data holds.
+        """
+        public = public_values(offer.layout.parts, offer, self._compiled.table.size)
+        noisy: list[tuple[int, ...]] = []
+        for i, (values, law) in enumerate(zip(self._exact(offer), offer.laws, strict=True)):
+            if i in public:
+                noisy.append((public[i],) * len(values))
+            elif law is None:
+                raise InternalError("a private part has no noise")
+            else:
+                noisy.append(tuple(law.add(values, self._asking.source)))
+        return tuple(noisy)
+
+    def __repr__(self) -> str:
+        return f"<Query: {' '.join(self._asked.split())}>"
+
+
+def _warn(loss: Loss, compiled: Compiled, room: Fraction, budget: Budget) -> None:
+    """Say plainly what a careful owner would want to know; all of it is public."""
+    if math.isfinite(loss.epsilon) and loss.epsilon > 1:
+        warnings.warn(
+            f"this release costs epsilon {float(loss.epsilon):.3g}: above 1, one unit can change"
+            " the odds of an answer more than 2.7 times",
+            PrivacyWarning,
+            stacklevel=4,
+        )
+    size = compiled.table.size
+    if size is not None and budget.delta is not None and budget.delta * size >= 1:
+        warnings.warn(
+            f"the budget's delta {float(budget.delta):.3g} is not below 1 / {size:,} units: it"
+            " would allow the data of some unit to be released outright",
+            PrivacyWarning,
+            stacklevel=4,
+        )
+    if budget.epsilon is not None and room < budget.epsilon / 10:
+        warnings.warn(
+            f"the budget is nearly gone: epsilon {float(room):.3g} remains",
+            PrivacyWarning,
+            stacklevel=4,
+        )

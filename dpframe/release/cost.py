@@ -1,0 +1,178 @@
+"""What an analyst says a query may cost, and the offer that it buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from dpframe.aggregates.compile import Compiled
+from dpframe.budget.budget import Budget
+from dpframe.budget.exact import Number, positive
+from dpframe.budget.filters import Filter
+from dpframe.budget.loss import Loss
+from dpframe.errors import BudgetError, ParameterError
+from dpframe.release.offer import (
+    Offer,
+    best_offer,
+    exact_offer,
+    gaussian_offer,
+    laplace_offer,
+)
+
+_FINENESS = Fraction(1, 1000)
+"""Accuracy first finds the least cost up to this fraction of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One of: a pure epsilon, a zCDP rho, a share of the budget, or an error to be met."""
+
+    epsilon: Number | None = None
+    rho: Number | None = None
+    share: Number | None = None
+    error: Number | None = None
+    confidence: float | None = None
+
+    @property
+    def is_said(self) -> bool:
+        """Whether any cost was given."""
+        return any(getattr(self, f.name) is not None for f in fields(self))
+
+
+def offer_for(
+    compiled: Compiled, cost: Cost, budget: Budget, default_share: Fraction | None
+) -> Offer:
+    """The least noisy way to answer a query at its cost, or the cheapest way to meet an error."""
+    if compiled.table.public:
+        return exact_offer(compiled)
+    name, amount = _amount(cost, default_share)
+    match name:
+        case "epsilon":
+            return laplace_offer(compiled, amount)
+        case "rho":
+            if not _takes_gaussian(budget):
+                raise BudgetError(
+                    "rho= cannot be charged to a pure epsilon budget",
+                    why="Gaussian noise has no finite epsilon without a delta",
+                    fix="ask with epsilon=, or open dp.Session(dp.Budget(epsilon=1, delta=1e-6))",
+                )
+            return gaussian_offer(compiled, amount)
+        case "share":
+            if amount > 1:
+                raise ParameterError(
+                    f"share={cost.share} is more than the whole budget",
+                    why="a share is a fraction of the budget",
+                    fix="share=0.1",
+                )
+            return best_offer(compiled, Filter.for_budget(budget).share(amount))
+        case _:
+            return _accurate_offer(compiled, amount, cost.confidence or 0.95, budget)
+
+
+def _amount(cost: Cost, default_share: Fraction | None) -> tuple[str, Fraction]:
+    names = ("epsilon", "rho", "share", "error")
+    said = {n: getattr(cost, n) for n in names if getattr(cost, n) is not None}
+    if not said and default_share is not None:
+        return "share", default_share
+    if len(said) != 1:
+        raise ParameterError(
+            "no cost was said" if not said else f"several costs were said: {', '.join(said)}",
+            why="every answer about private rows costs a part of the budget",
+            fix="epsilon=0.1, or rho=0.01, or share=0.05 of the budget, or error=100",
+        )
+    ((name, value),) = said.items()
+    if cost.confidence is not None:
+        _check_confidence(name, cost.confidence)
+    return name, positive(value, name)
+
+
+def _check_confidence(name: str, confidence: float) -> None:
+    valid = isinstance(confidence, float) and 0 < confidence < 1
+    if name != "error" or not valid:
+        raise ParameterError(
+            f"confidence={confidence!r} goes with error=, and lies between 0 and 1",
+            why="it says how surely the error is met",
+            fix="error=100, confidence=0.95",
+        )
+
+
+def _takes_gaussian(budget: Budget) -> bool:
+    return budget.rho is not None or budget.delta is not None
+
+
+# --- accuracy first ------------------------------------------------------------------------------
+
+
+def predicted_width(offer: Offer, aggregate: int, confidence: float) -> float:
+    """A half-width that one answer's noise stays within, with at least this confidence.
+
+    Parts have independent noise; a union bound over the parts of the recipe covers their sum.
+    """
+    recipe = offer.layout.recipes[aggregate]
+    index = {part: i for i, part in enumerate(offer.layout.parts)}
+    each = 1 - (1 - confidence) / len(recipe.parts)
+    total = 0.0
+    for role, part in recipe.parts.items():
+        law = offer.laws[index[part]]
+        if law is not None:
+            width = law.half_width(each) * offer.layout.step(index[part])
+            total += recipe.weights[role] * width
+    return total
+
+
+def _accurate_offer(
+    compiled: Compiled, error: Fraction, confidence: float, budget: Budget
+) -> Offer:
+    for name, found in compiled.aggregates:
+        if not found.is_linear:
+            raise ParameterError(
+                f"error= cannot be promised for {name}: {type(found).__name__.upper()}",
+                why="the error of a mean depends on the number of rows, which is private",
+                fix="ask SUM(x) and COUNT(x) with error=, or say epsilon=",
+            )
+
+    def meets(offer: Offer) -> bool:
+        aggregates = range(len(compiled.aggregates))
+        return all(predicted_width(offer, i, confidence) <= error for i in aggregates)
+
+    offers = [_least(lambda e: laplace_offer(compiled, e), meets)]
+    if _takes_gaussian(budget):
+        offers.append(_least(lambda r: gaussian_offer(compiled, r), meets))
+    filter_ = Filter.for_budget(budget)
+    return min(offers, key=lambda offer: _part_of_budget(offer.loss, filter_))
+
+
+def _part_of_budget(loss: Loss, filter_: Filter) -> float:
+    """How much of the budget a loss uses up, as its filter counts it."""
+    if filter_.order is not None:
+        return float(loss.renyi(filter_.order))
+    return float(loss.epsilon) if filter_.budget.rho is None else float(loss.rho)
+
+
+def _least(make: Callable[[Fraction], Offer], meets: Callable[[Offer], bool]) -> Offer:
+    """The cheapest offer that meets the error, to within a thousandth: noise falls with cost."""
+    high = Fraction(1)
+    while not meets(make(high)):
+        high *= 2
+        if high > 2**20:
+            raise ParameterError(
+                "no cost meets that error",
+                why="answers are kept on a grid, and the error asked for is finer than its steps",
+                fix="ask for a larger error=",
+            )
+    low = high / 2
+    while low > Fraction(1, 2**30) and meets(make(low)):
+        low, high = low / 2, low
+    while high - low > high * _FINENESS:
+        middle = Fraction((low + high) / 2).limit_denominator(10**12)
+        low, high = (low, middle) if meets(make(middle)) else (middle, high)
+    return make(_rounded_up(high))
+
+
+def _rounded_up(cost: Fraction) -> Fraction:
+    """Four significant digits are enough, and read better in a ledger."""
+    digits = 4 - math.floor(math.log10(cost)) - 1
+    scale = Fraction(10) ** digits
+    return Fraction(math.ceil(cost * scale)) / scale

@@ -1,0 +1,288 @@
+"""Answers for free: noisy parts that were measured before, found again by what they mean.
+
+Whatever is computed from numbers that were already released reveals nothing more
+(post-processing), so a query whose parts are all on the ledger costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpframe.aggregates.base import Recipe
+from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.bounds.analysis import Typed
+from dpframe.bounds.sensitivity import sensitivity_of
+from dpframe.errors import InternalError
+from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law, Source
+from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
+from dpframe.plan.parts import Part
+from dpframe.release.noisy import NoisyParts
+
+_WEIGHT_BITS = 10
+"""Several measurements of a part are averaged with weights of this many bits."""
+
+_MOST_DROPPED = 3
+"""Sums over keys are kept for queries of up to this many keys."""
+
+
+class Mixed:
+    """The noise of a sum of independent draws: of averaged measurements, or of added-up groups.
+
+    It is drawn exactly, term by term. Its tail has no closed form, so intervals redraw it.
+    """
+
+    def __init__(self, terms: Sequence[tuple[Law, int, int]]) -> None:
+        """Take terms (law, weight, how many independent draws)."""
+        self.terms = tuple(terms)
+
+    @property
+    def variance(self) -> float:
+        """The variance of one draw."""
+        return sum(law.variance * weight**2 * times for law, weight, times in self.terms)
+
+    def draw(self, n: int, source: Source) -> NDArray[Any]:
+        """Return n independent draws."""
+        total = np.zeros(n, dtype=object)
+        for law, weight, times in self.terms:
+            for _ in range(times):
+                total = total + law.draw(n, source).astype(object) * weight
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One part, as the ledger has it: perhaps several measurements, averaged."""
+
+    law: Law | Mixed
+    values: tuple[int, ...]
+    bits: int
+    derived: bool
+
+    def variance(self, step: float) -> float:
+        """In units of value."""
+        return self.law.variance * step**2
+
+
+Find = Callable[[str], list[bytes]]
+
+
+def part_keys(compiled: Compiled, norm: int, version: str) -> Callable[[Part], str]:
+    """The fingerprints under which the parts of a query are kept."""
+    return _keyed(compiled, compiled.keys, norm, version)
+
+
+def _keyed(
+    compiled: Compiled, keys: Sequence[tuple[str, Typed]], norm: int, version: str
+) -> Callable[[Part], str]:
+    table = compiled.table
+    domains = [f"{name}={domain!r}" for name, domain in sorted(table.domains.items())]
+    bounded = f"weighted in norm {norm}" if table.unit_column is not None else "rows"
+    fixed = [
+        table.name,
+        version,
+        *domains,
+        f"{table.unit!r} {table.neighbors} {table.size} {bounded}",
+        canonical_where(compiled.where),
+        *sorted(canonical(key.expr) for _, key in keys),
+    ]
+    return lambda part: fingerprint([*fixed, canonical_part(part)])
+
+
+# --- keeping -------------------------------------------------------------------------------------
+
+
+def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
+    """What to store after a release: every part, and its sums over keys that can be dropped."""
+    compiled, layout = parts.compiled, parts.layout
+    kept: dict[str, bytes] = {}
+    for keys in _subsets(compiled, layout.context.norm):
+        key_of = _keyed(compiled, keys, layout.context.norm, version)
+        for i, law in enumerate(parts.laws):
+            if not isinstance(law, Law):
+                continue
+            summed = _summed(compiled, keys, parts.values[i])
+            if summed is not None:
+                values, times = summed
+                kept[key_of(layout.parts[i])] = _encoded(law, times, values, layout.bits[i])
+    return kept
+
+
+def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...]]:
+    """The groupings that follow from this one: all its keys, and fewer where no row is lost.
+
+    A key can be dropped by adding up over its values if every row has one of them. Weighting in
+    the Euclidean norm depends on the grouping, so there nothing is added up.
+    """
+    everything = tuple(compiled.keys)
+    weighted = compiled.table.unit_column is not None
+    if len(everything) > _MOST_DROPPED or (weighted and norm == 2):
+        return [everything]
+    complete = [k for k in everything if _covers_every_row(compiled, k)]
+    found = []
+    for size in range(len(complete) + 1):
+        for dropped in itertools.combinations(complete, size):
+            found.append(tuple(k for k in everything if k not in dropped))
+    return found
+
+
+def _covers_every_row(compiled: Compiled, key: tuple[str, Typed]) -> bool:
+    name, typed_key = key
+    listed = typed_key.domain.values is not None and typed_key.domain.nullable
+    return not listed and (not typed_key.domain.nullable or compiled.frame[name].null_count() > 0)
+
+
+def _summed(
+    compiled: Compiled, keys: Sequence[tuple[str, Typed]], values: tuple[int, ...]
+) -> tuple[tuple[int, ...], int] | None:
+    """Values in the canonical order of their groups, and how many were added up for each."""
+    if not compiled.keys:
+        return values, 1
+    if not keys:
+        return (sum(values),), len(values)
+    frame = compiled.frame
+    names = _canonical_names(keys)
+    groups: dict[tuple[Any, ...], int] = {}
+    counts: dict[tuple[Any, ...], int] = {}
+    for row, value in zip(frame.select(names).iter_rows(), values, strict=True):
+        groups[row] = groups.get(row, 0) + value
+        counts[row] = counts.get(row, 0) + 1
+    if len(set(counts.values())) != 1:
+        return None  # groups of different sizes would have different noise
+    order = frame.select(names).unique().sort(names, nulls_last=True)
+    return tuple(groups[row] for row in order.iter_rows()), next(iter(counts.values()))
+
+
+def _canonical_names(keys: Sequence[tuple[str, Typed]]) -> list[str]:
+    """The names of keys in an order that does not depend on how the query lists them."""
+    return [name for name, _ in sorted(keys, key=lambda key: canonical(key[1].expr))]
+
+
+def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:
+    if isinstance(law, DiscreteLaplace):
+        name, scale = "laplace", law.scale
+    elif isinstance(law, DiscreteGaussian):
+        name, scale = "gaussian", law.sigma
+    else:
+        raise InternalError("only fresh measurements are stored")
+    body = {"law": name, "scale": str(scale), "times": times, "bits": bits, "values": values}
+    return json.dumps(body).encode()
+
+
+# --- finding -------------------------------------------------------------------------------------
+
+
+def reusable(
+    compiled: Compiled, find: Find, version: str, limits: Mapping[str, float] | None
+) -> NoisyParts | None:
+    """The answer from parts that were measured before, or None if some are missing.
+
+    Sums over finer groups are noisier than a direct measurement. They are used only where the
+    variance of each aggregate stays within `limits` (what the cost that was said would buy), or
+    where no cost was said.
+    """
+    for norm in (1, 2):
+        found = _found_in(compiled, find, version, norm, limits)
+        if found is not None:
+            return found
+    return None
+
+
+def _found_in(
+    compiled: Compiled, find: Find, version: str, norm: int, limits: Mapping[str, float] | None
+) -> NoisyParts | None:
+    context = compiled.context(norm)
+    key_of = part_keys(compiled, norm, version)
+    known: dict[Part, Found | None] = {}
+
+    def look(part: Part) -> Found | None:
+        if part not in known:
+            known[part] = _combined([_decoded(b) for b in find(key_of(part))])
+        return known[part]
+
+    recipes: list[Recipe] = []
+    for name, aggregate in compiled.aggregates:
+        usable: list[tuple[float, int, Recipe]] = []
+        for recipe in aggregate.recipes():
+            looked = {role: look(part) for role, part in recipe.parts.items()}
+            there = {role: found for role, found in looked.items() if found is not None}
+            if len(there) < len(looked):
+                continue
+            variance = sum(
+                recipe.weights[role] ** 2 * found.variance(_step(recipe.parts[role], found.bits))
+                for role, found in there.items()
+            )
+            derived = any(found.derived for found in there.values())
+            if derived and limits is not None and variance > limits[name]:
+                continue
+            usable.append((variance, len(usable), recipe))
+        if not usable:
+            return None
+        recipes.append(min(usable)[2])
+    parts = tuple(dict.fromkeys(p for recipe in recipes for p in recipe.parts.values()))
+    measured = [known[part] for part in parts]
+    layout = Layout(
+        context,
+        tuple(recipes),
+        parts,
+        tuple(sensitivity_of(p, context) for p in parts),
+        tuple(m.bits for m in measured if m is not None),
+        tuple(Fraction(0) for _ in parts),
+        0.0,
+    )
+    laws = tuple(m.law for m in measured if m is not None)
+    values = tuple(_in_query_order(compiled, m.values) for m in measured if m is not None)
+    return NoisyParts(compiled, layout, laws, values)
+
+
+def _step(part: Part, bits: int) -> float:
+    shift = getattr(getattr(part, "coding", None), "shift", 0)
+    return 2.0 ** -(shift + bits)
+
+
+def _in_query_order(compiled: Compiled, values: tuple[int, ...]) -> tuple[int, ...]:
+    """From the canonical order of groups to that of this query's keys."""
+    if not compiled.keys:
+        return values
+    names = _canonical_names(compiled.keys)
+    order = compiled.frame.with_row_index("__dpframe_row").sort(names, nulls_last=True)
+    placed = [0] * len(values)
+    for row, value in zip(order["__dpframe_row"].to_list(), values, strict=True):
+        placed[row] = value
+    return tuple(placed)
+
+
+def _decoded(payload: bytes) -> Found:
+    body = json.loads(payload)
+    scale = Fraction(body["scale"])
+    law: Law = DiscreteLaplace(scale) if body["law"] == "laplace" else DiscreteGaussian(scale)
+    times = int(body["times"])
+    noise = law if times == 1 else Mixed([(law, 1, times)])
+    return Found(noise, tuple(body["values"]), int(body["bits"]), times > 1)
+
+
+def _combined(found: list[Found]) -> Found | None:
+    """Average several measurements by inverse variance; direct ones alone, where there are any."""
+    direct = [f for f in found if not f.derived] or found
+    if len(direct) <= 1:
+        return direct[0] if direct else None
+    bits = direct[0].bits
+    same_grid = [f for f in direct if f.bits == bits]
+    precision = [1 / f.law.variance for f in same_grid]
+    whole = 1 << _WEIGHT_BITS
+    weights = [round(p / sum(precision) * whole) for p in precision]
+    weights[weights.index(max(weights))] += whole - sum(weights)
+    terms = []
+    for f, weight in zip(same_grid, weights, strict=True):
+        inner = f.law.terms if isinstance(f.law, Mixed) else ((f.law, 1, 1),)
+        terms += [(law, w * weight, times) for law, w, times in inner]
+    columns = zip(*(f.values for f in same_grid), strict=True)
+    values = tuple(sum(w * v for w, v in zip(weights, vs, strict=True)) for vs in columns)
+    return Found(Mixed(terms), values, bits + _WEIGHT_BITS, direct[0].derived)

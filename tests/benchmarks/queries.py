@@ -1,0 +1,234 @@
+"""dpframe against the plain query, on the same engine in the same run.
+
+    python tests/benchmarks/queries.py [--rows 20000000] [--repeat 3] [--only duckdb]
+
+Prints, per engine, storage and query: seconds of the plain query, seconds of dpframe, their ratio
+beside its target, and the peak memory of a process that runs each. The answer's noise and the
+ledger's fsync are part of dpframe's time; the table is registered beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+
+import dpframe as dp
+
+GROUPS = 100
+UNITS = 1_000_000
+COLUMNS = {"x": dp.Range(0, 1000), "i": dp.Range(0, 1000), "k": dp.Keys(range(GROUPS))}
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    ours: str
+    plain: str
+    target: str
+    by_unit: bool = False
+
+
+ROW_LEVEL = [
+    Case("COUNT", "SELECT COUNT(*) FROM t", "SELECT COUNT(*) FROM t", "1.1"),
+    Case(
+        "COUNT by group",
+        "SELECT k, COUNT(*) FROM t GROUP BY k",
+        "SELECT k, COUNT(*) FROM t GROUP BY k",
+        "1.1",
+    ),
+    Case("SUM", "SELECT SUM(x) FROM t", "SELECT SUM(x) FROM t", "1.4 / report"),
+    Case("AVG", "SELECT AVG(x) FROM t", "SELECT AVG(x) FROM t", "1.4 / report"),
+    Case("SUM of integers", "SELECT SUM(i) FROM t", "SELECT SUM(i) FROM t", "1.4 / report"),
+    Case(
+        "SUM by group",
+        "SELECT k, SUM(x) FROM t GROUP BY k",
+        "SELECT k, SUM(x) FROM t GROUP BY k",
+        "1.4 / 2.5",
+    ),
+    Case(
+        "AVG by group",
+        "SELECT k, AVG(x) FROM t GROUP BY k",
+        "SELECT k, AVG(x) FROM t GROUP BY k",
+        "1.4 / 2.5",
+    ),
+]
+# A user-level answer needs the totals per (unit, key); that is the plain query to compare with.
+BY_UNIT = [
+    Case("COUNT", "SELECT COUNT(*) FROM t", "SELECT u, COUNT(*) FROM t GROUP BY u", "1.3", True),
+    Case("SUM", "SELECT SUM(x) FROM t", "SELECT u, SUM(x) FROM t GROUP BY u", "1.3", True),
+    Case(
+        "SUM by group",
+        "SELECT k, SUM(x) FROM t GROUP BY k",
+        "SELECT u, k, SUM(x) FROM t GROUP BY u, k",
+        "1.3",
+        True,
+    ),
+    Case(
+        "AVG by group",
+        "SELECT k, AVG(x) FROM t GROUP BY k",
+        "SELECT u, k, AVG(x) FROM t GROUP BY u, k",
+        "1.3",
+        True,
+    ),
+]
+
+
+def make(path: Path, rows: int) -> None:
+    """A table on disk: floats, integers, 100 keys, a million units in random order."""
+    random = np.random.default_rng(1)
+    pl.DataFrame(
+        {
+            "x": random.gamma(2.0, 100.0, rows),
+            "i": random.integers(0, 1000, rows),
+            "k": random.integers(0, GROUPS, rows),
+            "u": random.integers(0, UNITS, rows),
+        }
+    ).write_parquet(path)
+
+
+def session_for(data: object, engine: str, by_unit: bool) -> dp.Session:
+    session = dp.Session(dp.Budget(epsilon=1000))
+    unit = dp.Unit("u", max_rows=50) if by_unit else dp.Row()
+    session.register("t", data, unit=unit, columns=COLUMNS, engine=engine)
+    return session
+
+
+def plain_runner(data: object, engine: str, sql: str, path: Path, stored: str) -> Callable[[], object]:
+    """The same question asked of the engine itself, with its answer fetched.
+
+    On both engines the many groups of a plain per-unit query are counted, not fetched, so that
+    handing a million rows to Python is not what is compared.
+    """
+    counted = f"SELECT COUNT(*) FROM ({sql})" if "GROUP BY u" in sql else sql
+    if engine == "duckdb":
+        connection = duckdb.connect()
+        if stored == "parquet":
+            connection.sql(f"CREATE VIEW t AS SELECT * FROM read_parquet('{path}')")
+        else:
+            connection.register("t", data)
+        return lambda: connection.sql(counted).fetchall()
+    frame = data if stored == "memory" else pl.scan_parquet(path)
+    context = pl.SQLContext({"t": frame}, eager=False)
+    return lambda: context.execute(sql).select(pl.len() if counted != sql else pl.all()).collect(
+        engine="streaming"
+    )
+
+
+def best(run: Callable[[], object], repeat: int) -> float:
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure(case: Case, engine: str, stored: str, path: Path, repeat: int) -> tuple[float, float]:
+    """Seconds of the plain query and of ours, interleaved so that a noisy moment hits both."""
+    data = pl.read_parquet(path) if stored == "memory" else str(path)
+    session = session_for(data, engine, case.by_unit)
+    plain = plain_runner(data, engine, case.plain, path, stored)
+
+    def ours() -> object:
+        return session.sql(case.ours, epsilon=0.1).frame
+
+    plain(), ours()
+    pairs = [(best(plain, 1), best(ours, 1)) for _ in range(repeat)]
+    return min(p for p, _ in pairs), min(o for _, o in pairs)
+
+
+def peak_memory(which: str, case: Case, engine: str, stored: str, path: Path) -> int:
+    """Megabytes at the peak of a fresh process that runs the query once."""
+    job = {"which": which, "case": case.__dict__, "engine": engine, "stored": stored, "path": str(path)}
+    command = [sys.executable, __file__, "--child", json.dumps(job)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def child(job: dict[str, object]) -> None:
+    case, path = Case(**job["case"]), Path(str(job["path"]))  # type: ignore[arg-type]
+    engine, stored = str(job["engine"]), str(job["stored"])
+    data = pl.read_parquet(path) if stored == "memory" else str(path)
+    if job["which"] == "plain":
+        plain_runner(data, engine, case.plain, path, stored)()
+    else:
+        _ = session_for(data, engine, case.by_unit).sql(case.ours, epsilon=0.1).frame
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+
+
+def planning(path: Path) -> float:
+    """Milliseconds from text to charge for a typical query, median of 50."""
+    session = session_for(str(path), "duckdb", by_unit=False)
+    text = "SELECT k, COUNT(*) AS n, AVG(x) AS x FROM t WHERE i >= 65 GROUP BY k ORDER BY n DESC"
+    times = []
+    for _ in range(50):
+        start = time.perf_counter()
+        query = session.query(text)
+        query.cost(epsilon=0.01)
+        times.append(time.perf_counter() - start)
+    return 1000 * statistics.median(times)
+
+
+def importing() -> tuple[float, float]:
+    """Seconds to import dpframe, and its four packages; the least of five each."""
+
+    def seconds(code: str) -> float:
+        return best(lambda: subprocess.run([sys.executable, "-c", code], check=True), 5)
+
+    return seconds("import dpframe"), seconds("import polars, duckdb, sqlglot, numpy")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", choices=["duckdb", "polars"])
+    parser.add_argument("--no-memory", action="store_true")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(json.loads(options.child))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.parquet"
+        make(path, options.rows)
+        print(f"{options.rows:,} rows, {GROUPS} groups, {UNITS:,} units")
+        ours, theirs = importing()
+        print(f"import: {ours:.3f} s, its packages {theirs:.3f} s, ratio {ours / theirs:.2f} (1.3)")
+        print(f"planning: {planning(path):.1f} ms (10)")
+        print(f"{'engine':8}{'stored':9}{'unit':6}{'query':18}{'plain s':>9}{'ours s':>9}"
+              f"{'ratio':>7}  {'target':14}{'plain MB':>9}{'ours MB':>9}")
+        for engine in [options.only] if options.only else ["duckdb", "polars"]:
+            for stored in ["parquet", "memory"]:
+                for case in [*ROW_LEVEL, *BY_UNIT]:
+                    plain, ours = measure(case, engine, stored, path, options.repeat)
+                    memory = (
+                        ["", ""]
+                        if options.no_memory
+                        else [
+                            f"{peak_memory(w, case, engine, stored, path):,}"
+                            for w in ("plain", "ours")
+                        ]
+                    )
+                    print(
+                        f"{engine:8}{stored:9}{'unit' if case.by_unit else 'row':6}{case.name:18}"
+                        f"{plain:9.3f}{ours:9.3f}{ours / plain:7.2f}  {case.target:14}"
+                        f"{memory[0]:>9}{memory[1]:>9}",
+                        flush=True,
+                    )
+
+
+if __name__ == "__main__":
+    main()
