@@ -22,12 +22,14 @@ from dpframe.errors import (
     UserError,
 )
 from dpframe.query import Query
+from dpframe.release.choice import Choice
 from dpframe.release.table import Release
 from dpframe.session import Session
 
 __all__ = [
     "Budget",
     "BudgetError",
+    "Choice",
     "DPFrameError",
     "DeclarationError",
     "EngineError",

@@ -13,8 +13,9 @@ from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, request_for
-from dpframe.errors import InternalError, PrivacyWarning
+from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
+from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.explain import explain
 from dpframe.release.noisy import NoisyParts
@@ -125,6 +126,33 @@ class Query:
         if self._version is not None:
             charge.store(kept_parts(parts, self._version))
         return Release(parts, offer.loss, self._asking.source)
+
+    def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
+        """Charge the cost, then choose the best candidates; see `Session.select`."""
+        if self._compiled.table.public:
+            raise QueryError(
+                f"{self._compiled.table.name} is public",
+                why="its scores are released exactly, at no cost",
+                fix="session.sql(...) with ORDER BY the score, and LIMIT",
+            )
+        ballot = ballot_of(self._compiled, largest=largest)
+        candidates = ballot.candidates.height
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
+            raise ParameterError(
+                f"k={k!r} is not a whole number from 1 to {candidates}",
+                why=f"there are {candidates} candidates, and each is chosen at most once",
+                fix="k=1",
+            )
+        asking = self._asking
+        offer = choice_offer(ballot, k, cost, asking.budget, asking.default_share)
+        asking.ledger.charge(
+            offer.loss,
+            asked=self._asked,
+            mechanism=offer.name,
+            scale=f"{float(offer.mechanism.scale):.6g}",
+        )
+        measured = self._engine.measure(request_for(self._compiled, ballot.layout))
+        return choose(ballot, offer, measured, asking.source)
 
     def _known(self, cost: Cost) -> NoisyParts | None:
         """The parts from earlier releases, if all are there."""

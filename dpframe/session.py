@@ -21,6 +21,8 @@ from dpframe.errors import DeclarationError, ParameterError
 from dpframe.mechanisms import Source
 from dpframe.plan.nodes import Node
 from dpframe.query import Asking, Query
+from dpframe.release.choice import Choice
+from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
 from dpframe.release.noisy import PostProcessing
 from dpframe.release.table import Release
@@ -193,6 +195,26 @@ class Session:
         return self.query(text).release(
             epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
         )
+
+    def select(
+        self,
+        text: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        k: int = 1,
+        largest: bool = True,
+    ) -> Choice:
+        """Choose the best candidates by a score, without releasing the scores.
+
+        With GROUP BY, the groups are the candidates and the one other column is their score:
+        `SELECT ward, COUNT(*) FROM visits GROUP BY ward`. Without, the columns are the candidates.
+        A score is a sum of counts and sums with fixed factors, and its sensitivity is derived. This
+        takes far less noise than releasing all scores and looking for the largest.
+        """
+        cost = Cost(epsilon, rho, share)
+        return self.query(text).choose(cost, k=k, largest=largest)
 
     def query(self, text: str) -> Query:
         """Analyse a query without spending anything."""

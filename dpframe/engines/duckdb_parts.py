@@ -18,8 +18,6 @@ def parts_sql(request: Request) -> str:
     """The one statement that measures every part."""
     if request.table.unit_column is None:
         return _row_level(request)
-    if not request.keys:
-        return _by_unit(request)
     if any(isinstance(part, CountUnits) for part in request.parts):
         return _by_unit_and_key(request)
     return _corrected(request)
@@ -113,26 +111,13 @@ def _admitted(name: str, kept: KeyFilter) -> str:
 # rows at most 2^40, the weight at most 2^40.
 
 
-def _by_unit(request: Request) -> str:
-    """Without keys, a unit has one row of totals, and its norm is its number of rows."""
-    sums = []
-    for i, (part, bits) in enumerate(zip(request.parts, request.bits, strict=True)):
-        if isinstance(part, CountUnits):  # counted once at the most: never heavy
-            sums.append(f"COALESCE(SUM(v{i}), 0) AS p{i}")
-        else:
-            scaled = f"CASE WHEN n > {request.table.max_rows} THEN {_scaled(i, request)}"
-            sums.append(f"COALESCE(SUM({scaled} ELSE v{i} * {1 << bits} END), 0) AS p{i}")
-    norm = _norm("n" if request.norm == 1 else "n * n", request.norm)
-    return f"WITH pairs AS ({_pairs(request)}) SELECT {', '.join(sums)} FROM (SELECT *, {norm} AS m FROM pairs)"
-
-
 def _by_unit_and_key(request: Request) -> str:
     """Group by (unit, keys), find heavy units, scale their parts, add up by keys."""
     sums = []
     for i, (part, bits) in enumerate(zip(request.parts, request.bits, strict=True)):
         flag, size = ("is_wide", "g") if isinstance(part, CountUnits) else ("is_heavy", "m")
         scaled = f"CASE WHEN {flag} THEN {_scaled(i, request, size)}"
-        sums.append(f"SUM({scaled} ELSE v{i} * {1 << bits} END) AS p{i}")
+        sums.append(f"COALESCE(SUM({scaled} ELSE v{i} * {1 << bits} END), 0) AS p{i}")
     names = request.key_names
     return (
         f"WITH pairs AS MATERIALIZED ({_pairs(request)}), heavy AS ({_heavy(request)})"
@@ -157,7 +142,8 @@ def _corrected(request: Request) -> str:
         f"SELECT u FROM ({_units(request)}) GROUP BY u HAVING COUNT(*) > {request.table.max_rows}"
     )
     same_unit = "pairs.u IS NOT DISTINCT FROM heavy.u"
-    same_keys = " AND ".join(f"whole.{k} IS NOT DISTINCT FROM fixes.{k}" for k in names)
+    matches = [f"whole.{k} IS NOT DISTINCT FROM fixes.{k}" for k in names]
+    same_keys = " AND ".join(matches) or "TRUE"
     return (
         f"WITH suspects AS ({suspects}), pairs AS MATERIALIZED ({_pairs(request, 'suspects')}),"
         f" heavy AS ({_heavy(request)}),"

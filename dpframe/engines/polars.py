@@ -141,10 +141,9 @@ class PolarsEngine(Engine):
         return rows.with_columns(columns)
 
     def _weighted(self, request: Request) -> pl.DataFrame:
-        """Bound units by weight: see `duckdb_parts` for the three ways, which are the same here."""
+        """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""
         rows, names = self._prepared(request), request.key_names
-        counts_units = any(isinstance(part, CountUnits) for part in request.parts)
-        if counts_units or not names:
+        if any(isinstance(part, CountUnits) for part in request.parts):
             pairs = _contributions(self._totals(rows, request, ["u", *names]), request)
             pairs = _admitted(pairs, request)
             return _added_up(_scaled(pairs, request), names)

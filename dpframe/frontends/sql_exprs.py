@@ -100,13 +100,17 @@ class ExprReader:
                 return -self._number(inner)
             case exp.Paren():
                 return self.value(node.this)
+            case exp.DPipe() if all(_is_text(n) for n in (node.this, node.expression)):
+                return node.this.this + node.expression.this
             case exp.Cast():
                 return self._dated(node)
         raise self.error(
             node or exp.Null(),
             "is not a literal",
             why="this argument must be fixed before any row is read",
-            fix="write a constant in its place; for POWER(x, y) write EXP(y * LN(x))",
+            fix="EXP(y * LN(x)) for POWER(x, y)"
+            if node is not None and isinstance(node.parent, exp.Pow)
+            else "write a constant in its place",
         )
 
     def _number(self, node: exp.Literal) -> int | float:
@@ -189,6 +193,10 @@ class ExprReader:
                 fix="CAST(x AS DOUBLE), or one of " + ", ".join(sorted(set(_TYPES.values()))),
             )
         return _TYPES[plain]
+
+
+def _is_text(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Literal) and bool(node.is_string)
 
 
 def _number(text: str) -> int | float:

@@ -43,6 +43,11 @@ def allowed_failure(confidence: float, answers: int = 1) -> float:
     return -math.expm1(math.log(confidence) / count) * (1 - 2.0**-50)
 
 
+def rounded_up(failure: float) -> float:
+    """Return a probability that is certainly above one computed in a dozen floating operations."""
+    return min(1.0, math.nextafter(failure * (1 + 2.0**-40), 2.0))
+
+
 def least_that(meets: Callable[[int], bool], start: int = 0) -> int:
     """Return the least integer of at least `start` that meets a bound which all larger ones meet.
 

@@ -80,7 +80,8 @@ def one_of_each(wins: NDArray[np.bool_], source: Source) -> Integers:
     places = wins.ravel().nonzero()[0]
     counts = np.count_nonzero(wins, axis=1)
     firsts = np.cumsum(counts) - counts
-    return places[firsts + uniform_each(counts, source)] % wins.shape[1]
+    columns: Integers = places[firsts + uniform_each(counts, source)] % wins.shape[1]
+    return columns
 
 
 def first_accepted(gaps: NDArray[Any], scale: Fraction, source: Source) -> Integers:
@@ -92,10 +93,12 @@ def first_accepted(gaps: NDArray[Any], scale: Fraction, source: Source) -> Integ
     rows, columns = gaps.shape
     chosen = np.empty(rows, dtype=np.int64)
     open_rows = np.arange(rows)
+    proposals = 16
     while open_rows.size:
         # Several proposals to a row at once, in their order; those after the first success are
-        # dropped, and depend on nothing that was kept.
-        tries = max(1, min(columns, _CHUNK // open_rows.size))
+        # dropped, and depend on nothing that was kept. Rows that are hard get more at a time.
+        tries = max(1, min(proposals, columns, _CHUNK // open_rows.size))
+        proposals *= 8
         counts = np.full(open_rows.size * tries, columns, dtype=np.int64)
         picks = uniform_each(counts, source).reshape(open_rows.size, tries)
         won = flips(gaps[open_rows[:, None], picks], scale, source)

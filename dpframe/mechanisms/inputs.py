@@ -31,6 +31,17 @@ def check_flag(name: str, value: object) -> bool:
     )
 
 
+def check_candidates(candidates: object) -> int:
+    """Return a number of candidates of at least 1."""
+    if isinstance(candidates, int) and not isinstance(candidates, bool) and candidates >= 1:
+        return candidates
+    raise ParameterError(
+        f"there are {candidates!r} candidates",
+        why="a selection names one of them, so there has to be one",
+        fix="mechanism.select([0], source)",
+    )
+
+
 def private_integer(value: object, name: str) -> int:
     """Return one private integer as a Python integer."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
@@ -68,8 +79,9 @@ def add_exactly(values: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     array([9223372036854775808], dtype=object)
     """
     if values.dtype == object or others.dtype == object or not (_fits(values) and _fits(others)):
-        return values.astype(object) + others.astype(object)
-    return values + others
+        values, others = values.astype(object), others.astype(object)
+    total: NDArray[Any] = values + others
+    return total
 
 
 def gaps_below_best(scores: NDArray[Any]) -> NDArray[Any]:
@@ -79,7 +91,8 @@ def gaps_below_best(scores: NDArray[Any]) -> NDArray[Any]:
     [[1, 3, 0], [0, 0, 1]]
     """
     if scores.dtype != object and _fits(scores):
-        return scores.max(axis=-1, keepdims=True) - scores
+        gaps: NDArray[Any] = scores.max(axis=-1, keepdims=True) - scores
+        return gaps
     wide = scores.astype(object)
     gaps = wide.max(axis=-1, keepdims=True) - wide
     return as_integers(gaps.ravel().tolist()).reshape(gaps.shape)

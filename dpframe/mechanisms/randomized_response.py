@@ -1,8 +1,8 @@
 """Randomized response: every row answers for itself, truthfully or at random.
 
 With probability `truth` a row reports its own category, else one drawn uniformly from all of them,
-its own included (Warner 1965; k-ary: Kairouz, Bonawitz and Ramage 2016, who show it optimal for
-large epsilon). Reports may leave the hands of whoever holds the row: this is the *local* model.
+its own included (Warner 1965; for k categories: Kairouz, Bonawitz and Ramage 2016). Reports may
+leave the hands of whoever holds the row: this is the *local* model.
 
 `truth` is `T / 2**64` for an integer T. A category is reported with probability
 `truth + (1 - truth) / k` if it is the row's own and `(1 - truth) / k` otherwise, so the loss is
@@ -47,9 +47,8 @@ class RandomizedResponse:
     several rows pays for each: `loss.for_group(rows)`.
 
     >>> coin = RandomizedResponse(Fraction(1), categories=2)
-    >>> float(coin.truth), print(coin.loss)
-    epsilon 1
-    (0.46211715726000973, None)
+    >>> print(round(float(coin.truth), 6), coin.loss)
+    0.462117 epsilon 1
     """
 
     epsilon: Fraction
@@ -127,17 +126,18 @@ class RandomizedResponse:
         return [(count - noise) / self.truth for count in reported]
 
     def variance(self, rows: int) -> float:
-        """Bound the variance of one estimated count.
+        """Bound the variance of one estimated count, of rows that are all in a category.
 
-        A count is a sum of independent reports, each of variance at most `p (1 - p)` for the larger
-        of the two probabilities a report can have (the variance grows towards 1/2).
+        A count of reports is a sum of independent coins: a row's report names the category with
+        one probability p if it is the row's own, and with another if not. The larger `p (1 - p)`
+        bounds them all.
         """
         return self._report_variance * check_count("rows", rows, least=0) / float(self.truth) ** 2
 
     def error(self, rows: int, confidence: float) -> float:
         """Bound the error of the estimates of all categories together, at this confidence.
 
-        For one count of n independent reports and `L = log(2 / failure)`, Hoeffding's bound is
+        For rows that are all in a category. For one count of n independent reports and `L = log(2 / failure)`, Hoeffding's bound is
         `sqrt(n L / 2)` and Bernstein's `L/3 + sqrt(L**2 / 9 + 2 v L)` with v the count's variance;
         the lesser one holds. Categories share the failure (a union bound).
         """

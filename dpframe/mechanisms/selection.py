@@ -39,16 +39,17 @@ from numpy.typing import NDArray
 
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
-from dpframe.mechanisms.accuracy import allowed_failure, least_cost, least_that
+from dpframe.mechanisms.accuracy import allowed_failure, least_cost, least_that, rounded_up
 from dpframe.mechanisms.choices import first_accepted, flips, one_of_each
-from dpframe.mechanisms.inputs import add_exactly, check_flag, gaps_below_best, private_integers
+from dpframe.mechanisms.inputs import (
+    check_candidates,
+    check_flag,
+    gaps_below_best,
+    private_integers,
+)
 from dpframe.mechanisms.lanes import Integers
-from dpframe.mechanisms.laplace import DiscreteLaplace
 from dpframe.mechanisms.scales import check_cost, check_count, round_scale_up, sqrt_up
 from dpframe.mechanisms.source import Source
-
-_UP = 1 + 2.0**-40
-"""More than the floats of a failure probability are off by, relatively."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Selection(ABC):
         """Return `exp(-(error + 1) / scale)`, the weight of a candidate that misses the error."""
         check_candidates(candidates)
         over = check_count("error", error, least=0) + 1
-        return math.exp(-float(min(over / self.scale, Fraction(2000)))) * _UP
+        return rounded_up(math.exp(-float(min(over / self.scale, Fraction(2000)))))
 
 
 class ExponentialMechanism(Selection):
@@ -193,7 +194,7 @@ class ExponentialMechanism(Selection):
         `y = (candidates - 1) exp(-(error + 1) / scale)` the chance is `y / (1 + y)`.
         """
         y = (candidates - 1) * self._decay(error, candidates)
-        return y / (1 + y) * _UP
+        return rounded_up(y / (1 + y))
 
     def _choose(self, gaps: NDArray[Any], source: Source) -> Integers:
         return first_accepted(gaps, self.scale, source)
@@ -221,52 +222,9 @@ class PermuteAndFlip(Selection):
         x, n = self._decay(error, candidates), candidates
         half = (n - 1) * x / 2
         if half < 2.0**-10 or x >= 1:  # there the exact formula cancels, or the bound is trivial
-            return min(half * _UP, (n - 1) / n * _UP)
-        return min(half, 1 + math.expm1(n * math.log1p(-x)) / (n * x) + 2.0**-40) * _UP
+            return rounded_up(min(half, (n - 1) / n))
+        return rounded_up(min(half, 1 + math.expm1(n * math.log1p(-x)) / (n * x) + 2.0**-40))
 
     def _choose(self, gaps: NDArray[Any], source: Source) -> Integers:
         # In random order, the first success is one of the successes, all with the same chance.
         return one_of_each(flips(gaps, self.scale, source), source)
-
-
-class NoisyMax(Selection):
-    """Add discrete Laplace noise to every score, and report which is largest; ties are drawn.
-
-    Dwork and Roth 2014, section 3.3; the module docstring proves it for integers and ties.
-    Permute-and-flip is more accurate at the same cost: this one is here for comparison.
-
-    >>> best = NoisyMax(Fraction(1, 10), sensitivity=1, monotone=True)
-    >>> print(best.scale, best.loss, best.error(0.95, candidates=100))
-    10 epsilon 0.1 86
-    """
-
-    def failure(self, error: int, candidates: int) -> float:
-        """Bound the chance of missing the best score by more than `error`.
-
-        Some rival's noise has to exceed that of the best candidate by `t = error + 1`: a union
-        bound over the rivals. With `q = exp(-1/scale)` the difference D of two draws has
-        `P(D = d) = ((1 - q) / (1 + q))**2 q**d (d + (1 + q**2) / (1 - q**2))`, which sums to the
-        tail below.
-        """
-        decay, t = self._decay(error, candidates), error + 1
-        x = float(1 / self.scale)
-        q, less = math.exp(-x), -math.expm1(-x)
-        offset = (1 + q * q) / -math.expm1(-2 * x)
-        tail = decay * ((t + offset) * less + q) / (1 + q) ** 2
-        return min(1.0, (candidates - 1) * tail) * _UP
-
-    def _choose(self, gaps: NDArray[Any], source: Source) -> Integers:
-        noise = DiscreteLaplace(self.scale).draw(gaps.size, source).reshape(gaps.shape)
-        noisy = add_exactly(noise, -gaps)
-        return one_of_each(noisy == noisy.max(axis=1, keepdims=True), source)
-
-
-def check_candidates(candidates: object) -> int:
-    """Return a number of candidates of at least 1."""
-    if isinstance(candidates, int) and not isinstance(candidates, bool) and candidates >= 1:
-        return candidates
-    raise ParameterError(
-        f"there are {candidates!r} candidates",
-        why="a selection names one of them, so there has to be one",
-        fix="mechanism.select([0], source)",
-    )

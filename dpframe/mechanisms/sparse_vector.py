@@ -2,12 +2,12 @@
 
 Integer queries arrive one by one, each chosen after the answers to the last. `AboveThreshold` says
 of each whether it is above the threshold, and `NumericSparse` adds a fresh noisy value where it is.
-Below the threshold costs nothing; after `answers` times above, it stops. The whole loss is known,
-and charged, before the first question.
+Answers below are free, however many; after `answers` of them above, it stops. The whole loss is
+known, and charged, before the first question.
 
 The variant is algorithm 1 of Lyu, Su and Li, "Understanding the Sparse Vector Technique" (2017),
-which is private; four of the six that they examine are not. The threshold gets noise once, every
-query its own, and what is compared is never released.
+one of only two, of the six that they examine, which are as private as was claimed. The threshold
+gets noise once, every query its own, and what is compared is never released.
 
 *Proof, for integers.* Let s be the sensitivity, c the number of answers above, `epsilon_1` and
 `epsilon_2` the shares of threshold and queries. Given the threshold's noise z, the answers so far
@@ -27,20 +27,19 @@ variance (Lyu, Su and Li, section 4.2); any ratio is private.
 from __future__ import annotations
 
 import math
-import os
-import threading
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Self
 
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
 from dpframe.mechanisms.accuracy import allowed_failure, least_cost
-from dpframe.mechanisms.inputs import check_flag, private_integer
+from dpframe.mechanisms.inputs import check_flag
 from dpframe.mechanisms.laplace import DiscreteLaplace
 from dpframe.mechanisms.scales import check_cost, check_count
 from dpframe.mechanisms.source import Source
+from dpframe.mechanisms.sparse_monitors import AboveMonitor, NumericMonitor
 
 _ROOT_BITS = 10
 """Binary digits of the ratio between the shares."""
@@ -50,8 +49,8 @@ _ROOT_BITS = 10
 class AboveThreshold:
     """Say of each query whether it is above a public threshold, up to `answers` times yes.
 
-    `sensitivity` is the most that one unit moves any query. `monotone` queries all rise, or all
-    fall, when a unit is added.
+    `sensitivity` is the most that one unit moves any query. Queries are `monotone` if a unit that
+    is added raises none of them, or lowers none of them (counts).
 
     >>> svt = AboveThreshold(Fraction(1), sensitivity=1, threshold=1000, answers=4)
     >>> svt.threshold_noise.scale, svt.query_noise.scale
@@ -125,11 +124,11 @@ class AboveThreshold:
     ) -> Self:
         """Return the mechanism that costs least among those with at most this `error`."""
         wanted = check_count("error", error, least=0)
-
-        def made(epsilon: Fraction) -> Self:
-            return cls(epsilon, sensitivity, threshold, answers, monotone)
-
-        return made(least_cost(lambda e: made(e).error(confidence, queries) <= wanted))
+        rest = (sensitivity, threshold, answers, monotone)
+        return cls(
+            least_cost(lambda epsilon: cls(epsilon, *rest).error(confidence, queries) <= wanted),
+            *rest,
+        )
 
     @property
     def _bounds_move(self) -> int:
@@ -202,96 +201,40 @@ class NumericSparse:
         return NumericMonitor(self, source)
 
     def error(self, confidence: float, queries: int) -> int:
-        """Bound how wrong any "above" or its absence is; `value_noise.half_width` is for values."""
-        return self.detector.error(confidence, queries)
+        """Bound how wrong any answer to this many queries is, released values included."""
+        allowed_failure(confidence)
+        each = math.nextafter(math.sqrt(confidence), 1.0)
+        values = self.value_noise.half_width(each, self.answers)
+        return max(values, self.detector.error(each, queries))
 
-
-class _Monitor:
-    """The state of a running sparse vector: its noisy threshold, and the answers left.
-
-    A copy would answer with the same noise again and be charged once, so there are none: not by
-    `copy`, not by `pickle`, not in a forked child.
-    """
-
-    __slots__ = ("_detector", "_left", "_lock", "_owner", "_source", "_threshold")
-
-    def __init__(self, detector: AboveThreshold, source: Source) -> None:
-        self._detector = detector
-        self._source = source
-        self._left = detector.answers
-        self._threshold = detector.threshold_noise.add([detector.threshold], source)[0]
-        self._lock = threading.Lock()
-        self._owner = os.getpid()
-
-    @property
-    def left(self) -> int:
-        """How many more answers above the threshold there are."""
-        return self._left
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self._left} of {self._detector.answers} answers left>"
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise ParameterError(
-            "a running sparse vector cannot be copied",
-            why="the copy would reuse its noise, and both were charged as one",
-            fix="mechanism.start(source) starts another; charge its loss",
+    @classmethod
+    def for_error(
+        cls,
+        error: int,
+        confidence: float,
+        queries: int,
+        *,
+        sensitivity: int,
+        threshold: int,
+        answers: int = 1,
+        monotone: bool = False,
+    ) -> Self:
+        """Return the mechanism, and its share, that costs least among those with this `error`."""
+        allowed_failure(confidence)
+        each = math.nextafter(math.sqrt(confidence), 1.0)
+        detector = AboveThreshold.for_error(
+            error,
+            each,
+            queries,
+            sensitivity=sensitivity,
+            threshold=threshold,
+            answers=answers,
+            monotone=monotone,
         )
-
-    def _above(self, value: int) -> bool:
-        query = private_integer(value, "the query")
-        with self._lock:
-            if os.getpid() != self._owner:
-                self.__reduce_ex__(None)
-            if not self._left:
-                raise ParameterError(
-                    f"all {self._detector.answers} answers above the threshold were given",
-                    why="the loss that was charged covers that many, and no query after the last",
-                    fix="mechanism.start(source) starts another; charge its loss",
-                )
-            above = self._detector.query_noise.add([query], self._source)[0] >= self._threshold
-            self._left -= above
-            return above
-
-
-class AboveMonitor(_Monitor):
-    """A running `AboveThreshold`.
-
-    >>> monitor = AboveThreshold(Fraction(1), sensitivity=1, threshold=0).start(Source())
-    >>> monitor.ask(10**9), monitor.left
-    (True, 0)
-    >>> monitor.ask(0)
-    Traceback (most recent call last):
-    ...
-    dpframe.errors.ParameterError: all 1 answers above the threshold were given
-      why: the loss that was charged covers that many, and no query after the last
-      fix: mechanism.start(source) starts another; charge its loss
-    """
-
-    __slots__ = ()
-
-    def ask(self, value: int) -> bool:
-        """Tell whether a query with this exact value is, noisily, at least the threshold."""
-        return self._above(value)
-
-
-class NumericMonitor(_Monitor):
-    """A running `NumericSparse`.
-
-    >>> monitor = NumericSparse(Fraction(1), sensitivity=1, threshold=0, answers=2).start(Source())
-    >>> monitor.ask(-(10**9)) is None, monitor.left
-    (True, 2)
-    """
-
-    __slots__ = ("_value_noise",)
-
-    def __init__(self, mechanism: NumericSparse, source: Source) -> None:
-        super().__init__(mechanism.detector, source)
-        self._value_noise = mechanism.value_noise
-
-    def ask(self, value: int) -> int | None:
-        """Return the value with fresh noise if it is, noisily, above the threshold; else None."""
-        return self._value_noise.add([value], self._source)[0] if self._above(value) else None
+        scale = DiscreteLaplace.for_half_width(error, each, answers).scale
+        values = answers * sensitivity / scale
+        total = detector.epsilon + values
+        return cls(total, sensitivity, threshold, answers, monotone, values / total)
 
 
 def _cube_root(value: int) -> int:

@@ -110,7 +110,7 @@ class TopK:
             picks = self.round.select_each(left, source)
             chosen[:, place] = names[np.arange(rows), picks]
             kept = np.arange(columns - place) != picks[:, np.newaxis]
-            left, names = (array[kept].reshape(rows, -1) for array in (left, names))
+            left, names = (a[kept].reshape(rows, columns - place - 1) for a in (left, names))
         return chosen
 
     def error(self, confidence: float, candidates: int) -> int:

@@ -47,7 +47,7 @@ def offer_for(
     """The least noisy way to answer a query at its cost, or the cheapest way to meet an error."""
     if compiled.table.public:
         return exact_offer(compiled)
-    name, amount = _amount(cost, default_share)
+    name, amount = single_cost(cost, default_share)
     match name:
         case "epsilon":
             return laplace_offer(compiled, amount)
@@ -71,7 +71,8 @@ def offer_for(
             return _accurate_offer(compiled, amount, cost.confidence or 0.95, budget)
 
 
-def _amount(cost: Cost, default_share: Fraction | None) -> tuple[str, Fraction]:
+def single_cost(cost: Cost, default_share: Fraction | None) -> tuple[str, Fraction]:
+    """The one cost that was said, as an exact number, or the default."""
     names = ("epsilon", "rho", "share", "error")
     said = {n: getattr(cost, n) for n in names if getattr(cost, n) is not None}
     if not said and default_share is not None:

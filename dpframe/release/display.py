@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+import numpy as np
 import polars as pl
+
+Bounds = Mapping[str, tuple[np.ndarray, np.ndarray]]
+"""Per noisy column, the low and high ends of its intervals."""
 
 _MOST_ROWS = 20
 """Rows shown; the frame holds them all."""
@@ -15,29 +19,35 @@ _MOST_ROWS = 20
 def number(value: float, error: float) -> str:
     """A number with the digits that its error leaves meaningful.
 
-    >>> number(1234.5678, 12.3), number(0.123456, 0.002)
-    ('1,235', '0.1235')
+    >>> number(1234.5678, 12.3), number(0.123456, 0.002), number(7, 3.0)
+    ('1,235', '0.1235', '7')
     """
     if not math.isfinite(value):
         return "unknown"
+    if isinstance(value, int):
+        return f"{value:,}"
     if not math.isfinite(error) or error <= 0:
-        return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"
+        return f"{value:,.6g}"
     digits = max(0, 1 - math.floor(math.log10(error)))
-    if error >= 10:
+    if error >= 10 or (error.is_integer() and value.is_integer()):
         digits = 0
     return f"{value:,.{min(digits, 12)}f}"
 
 
-def _cells(frame: pl.DataFrame, bounds: pl.DataFrame) -> list[list[str]]:
+def _plain(text: str) -> str:
+    """Text that cannot break out of its line or colour a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _cells(frame: pl.DataFrame, bounds: Bounds) -> list[list[str]]:
     shown = []
     for name in frame.columns:
         values = frame[name].head(_MOST_ROWS).to_list()
-        if f"{name}_low" not in bounds.columns:
-            shown.append(["NULL" if v is None else str(v) for v in values])
+        if name not in bounds:
+            shown.append(["NULL" if v is None else _plain(str(v)) for v in values])
             continue
-        lows = bounds[f"{name}_low"].head(_MOST_ROWS).to_list()
-        highs = bounds[f"{name}_high"].head(_MOST_ROWS).to_list()
-        shown.append([_cell(*cell) for cell in zip(values, lows, highs, strict=True)])
+        ends = (end[:_MOST_ROWS].tolist() for end in bounds[name])
+        shown.append([_cell(*cell) for cell in zip(values, *ends, strict=True)])
     return shown
 
 
@@ -55,13 +65,13 @@ def _more(frame: pl.DataFrame) -> str:
     return f"... and {hidden:,} more rows in .frame" if hidden > 0 else ""
 
 
-def text_table(frame: pl.DataFrame, bounds: pl.DataFrame, caption: str) -> str:
+def text_table(frame: pl.DataFrame, bounds: Bounds, caption: str) -> str:
     """A plain-text table."""
     columns = _cells(frame, bounds)
-    numeric = [f"{name}_low" in bounds.columns for name in frame.columns]
+    numeric = [name in bounds for name in frame.columns]
+    names = [_plain(name) for name in frame.columns]
     widths = [
-        max([len(name), *map(len, cells)])
-        for name, cells in zip(frame.columns, columns, strict=True)
+        max([len(name), *map(len, cells)]) for name, cells in zip(names, columns, strict=True)
     ]
 
     def line(cells: Iterable[str]) -> str:
@@ -73,22 +83,20 @@ def text_table(frame: pl.DataFrame, bounds: pl.DataFrame, caption: str) -> str:
 
     rows = [line(row) for row in zip(*columns, strict=True)]
     rule = "  ".join("─" * width for width in widths)
-    return "\n".join(
-        part for part in [line(frame.columns), rule, *rows, _more(frame), caption] if part
-    )
+    return "\n".join(part for part in [line(names), rule, *rows, _more(frame), caption] if part)
 
 
 _STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px;margin:4px 0"
 
 
-def html_table(frame: pl.DataFrame, bounds: pl.DataFrame, caption: str) -> str:
+def html_table(frame: pl.DataFrame, bounds: Bounds, caption: str) -> str:
     """An HTML table for notebooks; the error stands lighter beside the number."""
     columns = _cells(frame, bounds)
-    numeric = [f"{name}_low" in bounds.columns for name in frame.columns]
+    numeric = [name in bounds for name in frame.columns]
     sides = ["right" if right else "left" for right in numeric]
     head = "".join(
         f'<th style="text-align:{side};padding:4px 12px;border-bottom:2px solid currentColor">'
-        f"{html.escape(name)}</th>"
+        f"{html.escape(_plain(name))}</th>"
         for name, side in zip(frame.columns, sides, strict=True)
     )
     body = "".join(

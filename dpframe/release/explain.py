@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date, datetime
+
 from dpframe.aggregates.compile import Compiled, layout_for
 from dpframe.declare import Row, Table
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal
-from dpframe.plan.nodes import HIDDEN, Aggregate, Filter, Limit, Node, Project, Scan, Sort, chain
+from dpframe.plan.nodes import (
+    HIDDEN,
+    Aggregate,
+    Filter,
+    Limit,
+    Node,
+    Project,
+    Scan,
+    Sort,
+    aggregate_of,
+    chain,
+)
 from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
@@ -29,38 +43,54 @@ _SYMBOLS = {
 }
 
 
-def expr_text(expr: Expr) -> str:
-    """An expression in the words of SQL."""
+def expr_text(expr: Expr, names: Mapping[str, str] | None = None) -> str:
+    """An expression in the words of SQL; `names` says what columns of the plan stand for."""
+
+    def text(inner: Expr) -> str:
+        return expr_text(inner, names)
+
     match expr:
         case Column():
-            return expr.name
+            return (names or {}).get(expr.name, expr.name)
         case Literal():
-            return "NULL" if expr.value is None else repr(expr.value)
+            return _constant(expr.value)
         case Call("not", (Call("is_null", (arg,)),)):
-            return f"{expr_text(arg)} IS NOT NULL"
+            return f"{text(arg)} IS NOT NULL"
         case Call("is_null", (arg,)):
-            return f"{expr_text(arg)} IS NULL"
+            return f"{text(arg)} IS NULL"
         case Call("convert", (arg,), params):
-            return f"CAST({expr_text(arg)} AS {params[-1]})"
+            return f"CAST({text(arg)} AS {params[-1]})"
         case Call("case", args):
             arms = " ".join(
-                f"WHEN {expr_text(args[i])} THEN {expr_text(args[i + 1])}"
-                for i in range(0, len(args) - 1, 2)
+                f"WHEN {text(args[i])} THEN {text(args[i + 1])}" for i in range(0, len(args) - 1, 2)
             )
-            return f"CASE {arms} ELSE {expr_text(args[-1])} END"
+            return f"CASE {arms} ELSE {text(args[-1])} END"
         case Call("in", (arg,), params):
-            return f"{expr_text(arg)} IN ({', '.join(map(repr, params))})"
+            return f"{text(arg)} IN ({', '.join(map(_constant, params))})"
         case Call() if expr.function in _SYMBOLS:
-            return "(" + f" {_SYMBOLS[expr.function]} ".join(map(expr_text, expr.args)) + ")"
+            return "(" + f" {_SYMBOLS[expr.function]} ".join(map(text, expr.args)) + ")"
         case Call():
-            inside = [*map(expr_text, expr.args), *map(repr, expr.params)]
+            inside = [*map(text, expr.args), *map(_constant, expr.params)]
             return f"{expr.function.upper()}({', '.join(inside)})"
         case AggregateCall():
-            inner = ", ".join(map(expr_text, expr.args)) or "*"
+            inner = ", ".join(map(text, expr.args)) or "*"
             distinct = "DISTINCT " if expr.distinct else ""
-            where = f" FILTER (WHERE {expr_text(expr.where)})" if expr.where is not None else ""
+            where = f" FILTER (WHERE {text(expr.where)})" if expr.where is not None else ""
             return f"{expr.name}({distinct}{inner}){where}"
     return type(expr).__name__
+
+
+def _constant(value: object) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case datetime():
+            return f"TIMESTAMP '{value}'"
+        case date():
+            return f"DATE '{value}'"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+    return repr(value)
 
 
 def unit_text(table: Table) -> str:
@@ -78,29 +108,39 @@ def unit_text(table: Table) -> str:
     return f"{unit}, {relation}"
 
 
+_SORTED = (Sort, Limit)
+"""A projection on top of these only drops the columns that existed to sort by."""
+
+
 def plan_text(plan: Node) -> list[str]:
-    """The steps of a plan, topmost first."""
-    return [_step(node) for node in chain(plan)]
+    """The steps of a plan, topmost first, in the words of the query."""
+    grouped = aggregate_of(plan)
+    names = {name: expr_text(expr) for name, expr in (*grouped.keys, *grouped.aggregates)}
+    nodes = list(chain(plan))
+    position = nodes.index(grouped)
+    above, below = nodes[:position], nodes[position:]
+    computed = [c for n in above if isinstance(n, Project) for c in n.columns]
+    names |= {n: expr_text(e, names) for n, e in computed if n.startswith(HIDDEN)}
+    shown = [n for n in above if not (isinstance(n, Project) and isinstance(n.parent, _SORTED))]
+    return [*(_step(n, names) for n in shown), *(_step(n, {}) for n in below)]
 
 
-def _step(node: Node) -> str:
+def _step(node: Node, names: Mapping[str, str]) -> str:
     match node:
         case Scan():
             return f"scan {node.table}, every column read through its declared domain"
         case Filter():
-            return f"filter {expr_text(node.predicate)}"
+            return f"filter {expr_text(node.predicate, names)}"
         case Aggregate():
-            keys = ", ".join(f"{name} = {expr_text(e)}" for name, e in node.keys) or "none"
-            found = ", ".join(f"{name} = {expr_text(e)}" for name, e in node.aggregates)
-            return f"aggregate {found}; keys: {keys}"
+            found = ", ".join(expr_text(call) for _, call in node.aggregates)
+            keys = ", ".join(expr_text(key) for _, key in node.keys)
+            return f"aggregate {found}" + (f" by {keys}" if keys else "")
         case Project():
-            shown = [(n, expr_text(e)) for n, e in node.columns]
-            return "compute " + ", ".join(
-                e if n == e else f"{n} = {e}" for n, e in shown if not n.startswith(HIDDEN)
-            )
+            shown = [(n, expr_text(e, names)) for n, e in node.columns if not n.startswith(HIDDEN)]
+            return "compute " + ", ".join(e if n == e else f"{n} = {e}" for n, e in shown)
         case Sort():
             return "sort by " + ", ".join(
-                k.column.name.removeprefix("__dpframe_") + (" descending" if k.descending else "")
+                names.get(k.column.name, k.column.name) + (" descending" if k.descending else "")
                 for k in node.by
             )
         case Limit():
@@ -142,14 +182,10 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
             lines += [f"     {_noise_text(offer, i)}"]
     lines += ["columns"]
     for (name, _), recipe in zip(compiled.aggregates, layout.recipes, strict=True):
-        call = dict(_aggregate_calls(compiled))[name]
+        call = dict(aggregate_of(compiled.plan).aggregates)[name]
         lines += [f"  {expr_text(call)}: from {recipe.name}"]
     lines += [f"cost    {cost}", f"left    {remains}"]
     return "\n".join(lines)
-
-
-def _aggregate_calls(compiled: Compiled) -> tuple[tuple[str, AggregateCall], ...]:
-    return next(n for n in chain(compiled.plan) if isinstance(n, Aggregate)).aggregates
 
 
 def _groups_text(compiled: Compiled) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.budget.loss import Loss
 from dpframe.budget.room import Share
+from dpframe.errors import ParameterError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
 from dpframe.plan.parts import CodedSum, Part
+
+_L = TypeVar("_L", bound=Law)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction) -> Offer:
         if sensitivity.is_zero or sensitivity.l1 is None:
             laws.append(None)
             continue
-        law = DiscreteLaplace.for_epsilon(epsilon * share, sensitivity.l1)
+        make = DiscreteLaplace.for_epsilon
+        law = _calibrated("epsilon", make, epsilon * share, sensitivity.l1)
         laws.append(law)
         loss = loss + law.loss(sensitivity.l1)
     return Offer(layout, tuple(laws), loss)
@@ -75,10 +80,26 @@ def gaussian_offer(compiled: Compiled, rho: Fraction) -> Offer:
         if sensitivity.is_zero:
             laws.append(None)
             continue
-        law = DiscreteGaussian.for_rho(rho * share, sensitivity.l2_squared)
+        make = DiscreteGaussian.for_rho
+        law = _calibrated("rho", make, rho * share, sensitivity.l2_squared)
         laws.append(law)
         loss = loss + law.loss(sensitivity.l2_squared)
     return Offer(layout, tuple(laws), loss)
+
+
+def _calibrated(
+    name: str, make: Callable[[Fraction, int], _L], cost: Fraction, sensitivity: int
+) -> _L:
+    """Speak of what the analyst said, not of the scale that it comes to."""
+    try:
+        return make(cost, sensitivity)
+    except ParameterError:
+        pass
+    raise ParameterError(
+        f"{name} is too small for this query",
+        why="the noise would be larger than the numbers that can report it",
+        fix=f"{name}=0.01",
+    )
 
 
 def exact_offer(compiled: Compiled) -> Offer:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from dpframe.budget.loss import Loss
+from dpframe.errors import ParameterError
 from dpframe.mechanisms import Source
 from dpframe.release.display import html_table, text_table
 from dpframe.release.intervals import intervals
@@ -37,7 +39,7 @@ class Release:
         self._source = source
         self._note = note
         self._finished = finish(parts)
-        self._intervals: dict[float, pl.DataFrame] = {}
+        self._intervals: dict[float, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
         self.loss = loss
         self.reused = reused
         """Whether it was answered from earlier measurements, at no cost."""
@@ -50,32 +52,46 @@ class Release:
     def intervals(self, confidence: float = CONFIDENCE) -> pl.DataFrame:
         """The table with `name_low` and `name_high` after every noisy column `name`.
 
-        Each interval covers its noise-free value with probability `confidence`.
+        Each interval covers its noise-free value with probability `confidence`. An underscore is
+        appended to a name that is taken.
         """
+        bounds = self._bounds(confidence)
+        taken = set(self.frame.columns)
+        columns: list[pl.Series] = []
+        for column in self.frame:
+            columns.append(column)
+            ends = bounds.get(column.name, ())
+            for end, values in zip(("low", "high"), ends, strict=False):
+                name = f"{column.name}_{end}"
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                columns.append(pl.Series(name, values))
+        return pl.DataFrame(columns)
+
+    def _bounds(self, confidence: float = CONFIDENCE) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Per noisy column, the ends of its intervals; the same ones whenever they are asked."""
         if confidence not in self._intervals:
             found = intervals(self._parts, self._finished, confidence, self._source)
-            columns: list[pl.Series] = []
-            for column in self.frame:
-                columns.append(column)
-                if column.name in found:
-                    low, high = found[column.name]
-                    columns.append(pl.Series(f"{column.name}_low", low))
-                    columns.append(pl.Series(f"{column.name}_high", high))
-            self._intervals[confidence] = pl.DataFrame(columns)
+            self._intervals[confidence] = found
         return self._intervals[confidence]
 
     @cached_property
     def errors(self) -> pl.DataFrame:
         """The table with every noisy number replaced by its error: half its 95% interval."""
-        bounds = self.intervals(CONFIDENCE)
         return self.frame.with_columns(
-            ((bounds[f"{name}_high"] - bounds[f"{name}_low"]) / 2).alias(name)
-            for name in self.frame.columns
-            if f"{name}_low" in bounds.columns
+            pl.Series(name, (high - low) / 2) for name, (low, high) in self._bounds().items()
         )
 
     def item(self) -> Any:
         """The only value of a table with one row and one column."""
+        if self.frame.shape != (1, 1):
+            rows, columns = self.frame.shape
+            raise ParameterError(
+                f"item() of a table with {rows} rows and {columns} columns",
+                why="it is the value of a table that has one row and one column",
+                fix="release.frame is the whole table",
+            )
         return self.frame.item()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -86,10 +102,10 @@ class Release:
         return self._finished.height
 
     def __repr__(self) -> str:
-        return text_table(self.frame, self.intervals(CONFIDENCE), self._caption())
+        return text_table(self.frame, self._bounds(), self._caption())
 
     def _repr_html_(self) -> str:
-        return html_table(self.frame, self.intervals(CONFIDENCE), self._caption())
+        return html_table(self.frame, self._bounds(), self._caption())
 
     def _caption(self) -> str:
         cost = f"cost: {self.loss}" if not self._note else self._note

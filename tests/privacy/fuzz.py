@@ -29,12 +29,17 @@ import polars as pl
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, Layout, layout_for
+from dpframe.aggregates.compile import Compiled, Layout, compile_plan, layout_for
+from dpframe.declare import Table, declare
 from dpframe.engines.base import Engine, request_for
+from dpframe.engines.duckdb import DuckDBEngine
+from dpframe.engines.duckdb_text import ROWS
+from dpframe.engines.polars import PolarsEngine
 from dpframe.errors import QueryError
 from dpframe.plan.exprs import Call, walk
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, chain
 from dpframe.plan.parts import CodedSum
+from dpframe.plan.sqltext import duckdb_name
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -43,22 +48,46 @@ from strategies import World, cases
 
 ENGINES = ("polars", "duckdb")
 NORMS = (1, 2)
-QUERIES_PER_WORLD = 4
+QUERIES_PER_WORLD = 5
 
 
 class Broken(AssertionError):
     """A promise that does not hold."""
 
 
+class SharedDuckDB(DuckDBEngine):
+    """The DuckDB engine on a cursor of a shared connection: opening one takes 40 ms.
+
+    Only the door is another one; the SQL is what the engine itself generates.
+    """
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> None:
+        wide = [name for name, dtype in frame.schema.items() if dtype == pl.Int128]
+        cursor.register("frame", frame.cast(dict.fromkeys(wide, pl.String)))  # Arrow has no Int128
+        casts = ", ".join(f"CAST({duckdb_name(c)} AS HUGEINT) AS {duckdb_name(c)}" for c in wide)
+        columns = f"* REPLACE ({casts})" if wide else "*"
+        cursor.execute(f"CREATE TEMP VIEW {ROWS} AS SELECT {columns} FROM frame")
+        self._cursor = cursor
+        super().__init__(cursor.table(ROWS))
+
+    def _run(self, sql: str) -> pl.DataFrame:
+        found: pl.DataFrame = self._cursor.sql(sql).pl()
+        return found
+
+
 @dataclass
-class Data:
+class Opened:
     """One registered table on one engine."""
 
     session: dp.Session
     engine: Engine
 
-    def compiled(self, sql: str) -> Compiled:
-        return self.session.query(sql)._compiled
+    @property
+    def table(self) -> Table:
+        return self.session._tables["t"]
+
+    def compiled(self, plan: Node) -> Compiled:
+        return compile_plan(plan, self.table, self.engine.evaluate)
 
 
 @dataclass
@@ -70,111 +99,106 @@ class Harness:
     refusals: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        # One connection for all tables: opening one takes longer than a whole case.
-        self._connection = duckdb.connect(config={"python_enable_replacements": False})
-        self._names = itertools.count()
+        self._connection = duckdb.connect(config={"python_enable_replacements": False, "threads": 1})
 
     def check(self, world: World, statements: list[str]) -> None:
-        """Check every statement on a world, or raise `Broken` with all that is needed to repeat it."""
+        """Check every statement on a world, or raise `Broken` with what is needed to repeat it."""
+        frames = {
+            "table": world.table,
+            "neighbour": world.neighbour,
+            "shuffled": shuffled(world.table),
+        }
         tables = {
             (engine, which): self.open(world, frame, engine)
+            for which, frame in frames.items()
             for engine in ENGINES
-            for which, frame in (
-                ("table", world.table),
-                ("neighbour", world.neighbour),
-                ("shuffled", shuffled(world.table)),
-            )
         }
-        try:
-            for sql in statements:
-                self.seen["cases"] += 1
-                try:
-                    self._check_one(world, tables, sql)
-                except Broken as broken:
-                    raise Broken(f"{broken}\n{sql}\n{world!r}") from broken
-        finally:
-            self._connection.unregister("frame")
+        for sql in statements:
+            self.seen["cases"] += 1
+            try:
+                self._check_one(tables, sql)
+            except Broken as broken:
+                raise Broken(f"{broken}\n{sql}\n{world!r}") from broken
 
-    def open(self, world: World, frame: pl.DataFrame, engine: str) -> Data:
-        """Register a frame with a fresh session."""
+    def open(self, world: World, frame: pl.DataFrame, engine: str) -> Opened:
+        """Register a frame with a session of its own."""
         session = dp.Session(dp.Budget(epsilon=10**6))
-        data: Any = frame if engine == "polars" else self.relation(frame)
-        session.register("t", data, **world.registration)
-        return Data(session, session._engines["t"])
+        opened: Engine = PolarsEngine(frame)
+        if engine == "duckdb":
+            opened = SharedDuckDB(self._connection.cursor(), frame)
+        # The empty frame stands for the data in what does not depend on it.
+        data = frame.clear() if engine == "duckdb" else frame
+        session.register("t", data, engine="polars", **world.registration)
+        table = declare("t", opened.storage(), public=False, **world.registration)
+        session._tables["t"], session._engines["t"] = table, opened
+        return Opened(session, opened)
 
-    def relation(self, frame: pl.DataFrame) -> duckdb.DuckDBPyRelation:
-        """A frame as a DuckDB relation on the shared connection."""
-        wide = [name for name, dtype in frame.schema.items() if dtype == pl.Int128]
-        name = f"frame{next(self._names) % 16}"
-        self._connection.register(name, frame.cast(dict.fromkeys(wide, pl.String)))
-        if not wide:
-            return self._connection.table(name)
-        casts = ", ".join(f"CAST({_name(c)} AS HUGEINT) AS {_name(c)}" for c in wide)
-        return self._connection.sql(f"SELECT * REPLACE ({casts}) FROM {name}")
-
-    def _check_one(self, world: World, tables: dict[tuple[str, str], Data], sql: str) -> None:
-        compiled = self._compile(tables, sql)
-        if compiled is None:
+    def _check_one(self, tables: dict[tuple[str, str], Opened], sql: str) -> None:
+        plans = self._plans(tables, sql)
+        if plans is None:
             return
+        compiled = plans["polars"]
+        weighted = compiled.table.unit_column is not None
         self.seen["accepted"] += 1
         self.seen["grouped"] += bool(compiled.keys)
-        self.seen["weighted"] += compiled.table.unit_column is not None
+        self.seen["weighted"] += weighted
         self.seen["replaced"] += compiled.table.neighbors == "replace"
-        for name in functions_of(compiled.plan, compiled):
-            self.functions[name] += 1
-        measured: dict[Any, list[list[int]]] = {}
+        self.functions.update(functions_of(compiled))
         for norm in NORMS:
             layout = layout_for(compiled, norm)
-            request = request_for(compiled, layout)
-            key = (layout.parts, layout.bits, norm if compiled.table.unit_column else 0)
-
-            def measure(engine: str, which: str, request: Any = request, key: Any = key) -> Any:
-                # Both norms of a row-level query often ask for the same thing.
-                if (engine, which, key) not in measured:
-                    data = tables[engine, which]
-                    asked = request_for(self._plans[engine], layout)  # noqa: B023
-                    measured[engine, which, key] = raising_nothing(
-                        lambda: data.engine.measure(asked), engine
-                    )
-                return measured[engine, which, key]
-
-            before, after = measure("polars", "table"), measure("polars", "neighbour")
+            if norm == 2 and not weighted and layout.parts == layout_for(compiled, 1).parts:
+                continue  # rows are not weighted: the same integers, the same claims
+            exact = {
+                place: raising_nothing(
+                    lambda engine=place[0], opened=opened: opened.engine.measure(
+                        request_for(plans[engine], layout)  # noqa: B023
+                    ),
+                    place[0],
+                )
+                for place, opened in tables.items()
+                if norm == 1 or place != ("duckdb", "shuffled")
+            }
+            before, after = exact["polars", "table"], exact["polars", "neighbour"]
             within(layout, before, after)
-            same("DuckDB", measure("duckdb", "table"), "Polars", before)
-            same("DuckDB, neighbour", measure("duckdb", "neighbour"), "Polars, neighbour", after)
-            if norm == 1 or compiled.table.unit_column:
-                for engine in ENGINES:
-                    same(f"{engine}, shuffled", measure(engine, "shuffled"), engine, before)
+            for (engine, which), found in exact.items():
+                same(f"{engine}, {which}", found, after if which == "neighbour" else before)
         if self.seen["accepted"] % 16 == 0:
             self._release(tables["polars", "table"], sql)
 
-    def _compile(self, tables: dict[tuple[str, str], Data], sql: str) -> Compiled | None:
-        found: dict[tuple[str, str], Compiled | str] = {}
-        for place, data in tables.items():
-            if place[1] == "shuffled":
-                continue
+    def _plans(self, tables: dict[tuple[str, str], Opened], sql: str) -> dict[str, Compiled] | None:
+        """The query as each engine is asked it, or None if it is refused."""
+        places = [("polars", "table"), ("polars", "neighbour"), ("duckdb", "neighbour")]
+        found: list[Compiled | str] = []
+        for place in places:
+            opened = tables[place]
             try:
-                found[place] = data.compiled(sql)
+                if not found:
+                    query = opened.session.query(sql)
+                    found.append(query._compiled)
+                    if overflows(query._compiled):
+                        self.seen["overflows"] += 1
+                        return None
+                else:
+                    found.append(opened.compiled(query._compiled.plan))
             except QueryError as refusal:
-                found[place] = str(refusal)
-                self.refusals[refusal.why] += place == ("polars", "table")
+                found.append(str(refusal))
+                self.refusals[refusal.why] += 1
+                if len(found) == 1:
+                    return None
             except Exception as error:
                 raise Broken(f"planning raised {type(error).__name__}: {error}") from error
-        first = found["polars", "table"]
-        for place, other in found.items():
-            if isinstance(first, str) or isinstance(other, str):
-                if first != other:
-                    raise Broken(f"{place} answers {other!r}, and the first table {first!r}")
-            else:
-                same_plan(place, first, other)
-        if isinstance(first, str):
-            return None
-        self._plans = {engine: found[engine, "table"] for engine in ENGINES}
-        return first
+        first, *others = found
+        assert isinstance(first, Compiled)
+        for place, other in zip(places[1:], others, strict=True):
+            if isinstance(other, str):
+                raise Broken(f"{place} refuses what the first table answers: {other}")
+            same_plan(place, first, other)
+        assert isinstance(found[2], Compiled)
+        return {"polars": first, "duckdb": found[2]}
 
-    def _release(self, data: Data, sql: str) -> None:
+    def _release(self, opened: Opened, sql: str) -> None:
         """Noise and finishing must not fail either: by then the charge is made."""
-        release = raising_nothing(lambda: data.session.sql(sql, epsilon=1), "release")
+        release = raising_nothing(lambda: opened.session.sql(sql, epsilon=1), "release")
         raising_nothing(lambda: (release.frame, repr(release)), "release")
         self.seen["released"] += 1
 
@@ -213,10 +237,23 @@ def within(layout: Layout, before: list[list[int]], after: list[list[int]]) -> N
             )
 
 
-def same(left: str, ours: list[list[int]], right: str, theirs: list[list[int]]) -> None:
+def same(where: str, found: list[list[int]], expected: list[list[int]]) -> None:
     """Two ways to compute the same integers."""
-    if ours != theirs:
-        raise Broken(f"{left} and {right} differ\n  {left}: {ours}\n  {right}: {theirs}")
+    if found != expected:
+        raise Broken(f"{where} differs\n  {where}: {found}\n  expected: {expected}")
+
+
+def overflows(compiled: Compiled) -> bool:
+    """Whether splitting the budget overflows: bounds beyond about 1e154 have no squares.
+
+    Known, see `test_a_range_of_any_size_can_be_summed`; it does not depend on rows.
+    """
+    try:
+        for norm in NORMS:
+            layout_for(compiled, norm)
+    except OverflowError:
+        return True
+    return False
 
 
 def same_plan(place: tuple[str, str], first: Compiled, other: Compiled) -> None:
@@ -235,14 +272,14 @@ def same_plan(place: tuple[str, str], first: Compiled, other: Compiled) -> None:
                 raise Broken(f"{place}: other {what} in norm {norm}")
 
 
-def functions_of(plan: Node, compiled: Compiled) -> Iterator[str]:
+def functions_of(compiled: Compiled) -> Iterator[str]:
     """The names of the functions that a query calls, as written and as executed."""
     exprs = [key.expr for _, key in compiled.keys]
     exprs += [compiled.where] if compiled.where is not None else []
     for part in layout_for(compiled, 1).parts:
         exprs += [part.condition] if part.condition is not None else []
         exprs += [part.expr] if isinstance(part, CodedSum) else []
-    for node in chain(plan):
+    for node in chain(compiled.plan):
         if isinstance(node, Filter):
             exprs.append(node.predicate)
         if isinstance(node, Project):
@@ -251,10 +288,6 @@ def functions_of(plan: Node, compiled: Compiled) -> Iterator[str]:
             exprs += [expr for _, expr in (*node.keys, *node.aggregates)]
     for expr in exprs:
         yield from (e.function for e in walk(expr) if isinstance(e, Call))
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def run(number: int, start: int, harness: Harness, *, shrink: bool = True) -> None:

@@ -1,0 +1,302 @@
+"""The best candidates by a score, without the scores: private selection over aggregates.
+
+The score is a combination of counts and sums with fixed coefficients. One unit moves it by at most
+the sum of |coefficient| times what it moves each part in one group, which is what the mechanism
+needs to know; nobody is asked for a sensitivity.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+
+from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.bounds.analysis import refused
+from dpframe.bounds.sensitivity import extra_bits, sensitivity_of
+from dpframe.budget.budget import Budget
+from dpframe.budget.exact import readable
+from dpframe.budget.filters import Filter
+from dpframe.budget.loss import Loss
+from dpframe.errors import ParameterError, QueryError
+from dpframe.mechanisms import ExponentialMechanism, PermuteAndFlip, Source, TopK
+from dpframe.plan.exprs import Call, Column, Expr, Literal
+from dpframe.plan.nodes import Aggregate, Project
+from dpframe.plan.parts import CodedSum, Part
+from dpframe.release.cost import Cost, single_cost
+
+_NORM = 1
+"""Units are weighted in L1: a bound on each group's change is all that selection needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """Candidates, and the integer score of each as a combination of parts."""
+
+    compiled: Compiled
+    layout: Layout
+    candidates: pl.DataFrame
+    weights: tuple[Mapping[int, int], ...]
+    """Integer weights of parts: one combination for all groups, or one per column."""
+    step: Fraction
+    """The value of one integer step of a score."""
+    sensitivity: int
+    monotone: bool
+
+    def scores(self, measured: list[list[int]]) -> list[int]:
+        """The exact scores; they never leave the mechanism."""
+        if self.compiled.keys:
+            (weights,) = self.weights
+            return [
+                sum(weight * measured[i][group] for i, weight in weights.items())
+                for group in range(self.compiled.groups)
+            ]
+        return [sum(w * measured[i][0] for i, w in column.items()) for column in self.weights]
+
+
+def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
+    """Read a query as candidates and scores.
+
+    With GROUP BY, the groups are the candidates and the one column that is no key is the score.
+    Without, the columns are the candidates, each its own score.
+    """
+    project = compiled.plan
+    if not isinstance(project, Project) or not isinstance(project.parent, Aggregate):
+        raise QueryError(
+            "HAVING, ORDER BY and LIMIT make no sense here",
+            why="the candidates are all groups, and the best of them is chosen",
+            fix="leave them out; k=3 chooses three",
+        )
+    keys = {name for name, _ in compiled.keys}
+    shown = [(n, e) for n, e in project.columns if isinstance(e, Column) and e.name in keys]
+    scored = [(n, e) for n, e in project.columns if not (isinstance(e, Column) and e.name in keys)]
+    if compiled.keys and len(scored) != 1:
+        raise QueryError(
+            f"there are {len(scored)} scores",
+            why="groups are compared by one number",
+            fix="SELECT ward, COUNT(*) FROM visits GROUP BY ward",
+        )
+    combinations = [_combination(expr, compiled) for _, expr in scored]
+    layout = _layout(compiled, combinations)
+    step, weights = _on_one_grid(combinations, layout, 1 if largest else -1)
+    if compiled.keys:
+        candidates = compiled.frame.select(pl.col(e.name).alias(n) for n, e in shown)
+    else:
+        candidates = pl.DataFrame({"candidate": [name for name, _ in scored]})
+    linf = [s.linf for s in layout.sensitivities]
+    moved = max(sum(abs(w) * linf[i] for i, w in column.items()) for column in weights)
+    return Ballot(
+        compiled,
+        layout,
+        candidates,
+        weights,
+        step,
+        max(moved, 1),
+        _is_monotone(compiled, layout, weights),
+    )
+
+
+def _combination(expr: Expr, compiled: Compiled) -> dict[Part, Fraction]:
+    """A score as coefficients of parts, or a refusal."""
+    parts = {}
+    for name, found in compiled.aggregates:
+        recipe = found.recipes()[0]
+        if found.is_linear and len(recipe.parts) == 1:
+            parts[name] = next(iter(recipe.parts.values()))
+    combined: dict[Part, Fraction] = {}
+    for name, coefficient in _linear(expr).items():
+        if name not in parts:
+            raise _not_linear(expr)
+        combined[parts[name]] = combined.get(parts[name], Fraction(0)) + coefficient
+    return combined
+
+
+def _not_linear(expr: Expr) -> QueryError:
+    return refused(
+        expr,
+        "is no score",
+        why="what one unit changes is proven for sums of counts and sums with fixed factors only",
+        fix="COUNT(*), SUM(x), or COUNT(*) - 2 * COUNT(*) FILTER (WHERE ...)",
+    )
+
+
+def _linear(expr: Expr) -> dict[str, Fraction]:
+    match expr:
+        case Column():
+            return {expr.name: Fraction(1)}
+        case Call("negate", (arg,)):
+            return _scaled(_linear(arg), Fraction(-1))
+        case Call("convert" | "cast", (arg,)):
+            return _linear(arg)
+        case Call("add" | "subtract", (left, right)):
+            sign = Fraction(1 if expr.function == "add" else -1)
+            total = dict(_linear(left))
+            for name, coefficient in _scaled(_linear(right), sign).items():
+                total[name] = total.get(name, Fraction(0)) + coefficient
+            return total
+        case Call("multiply", (Literal() as factor, arg)) | Call(
+            "multiply", (arg, Literal() as factor)
+        ):
+            return _scaled(_linear(arg), Fraction(factor.value))
+        case Call("divide", (arg, Literal() as factor)) if factor.value:
+            return _scaled(_linear(arg), 1 / Fraction(factor.value))
+    raise _not_linear(expr)
+
+
+def _scaled(terms: dict[str, Fraction], factor: Fraction) -> dict[str, Fraction]:
+    return {name: coefficient * factor for name, coefficient in terms.items()}
+
+
+def _layout(compiled: Compiled, combinations: list[dict[Part, Fraction]]) -> Layout:
+    context = compiled.context(_NORM)
+    parts = tuple(dict.fromkeys(part for found in combinations for part in found))
+    return Layout(
+        context,
+        (),
+        parts,
+        tuple(sensitivity_of(p, context) for p in parts),
+        tuple(extra_bits(p, context) for p in parts),
+        (),
+        0.0,
+    )
+
+
+def _on_one_grid(
+    combinations: list[dict[Part, Fraction]], layout: Layout, sign: int
+) -> tuple[Fraction, tuple[dict[int, int], ...]]:
+    """Integer weights for every part, and the value of one step of the weighted sum."""
+    index = {part: i for i, part in enumerate(layout.parts)}
+    values = [
+        {index[part]: c * _step(part, layout.bits[index[part]]) for part, c in found.items()}
+        for found in combinations
+    ]
+    everything = [v for column in values for v in column.values() if v]
+    denominator = math.lcm(*(v.denominator for v in everything))
+    numerator = math.gcd(*(int(v * denominator) for v in everything))
+    step = Fraction(max(numerator, 1), denominator)
+    return step, tuple({i: sign * int(v / step) for i, v in column.items()} for column in values)
+
+
+def _step(part: Part, bits: int) -> Fraction:
+    shift = part.coding.shift if isinstance(part, CodedSum) else 0
+    return Fraction(1, 2) ** (shift + bits)
+
+
+def _is_monotone(compiled: Compiled, layout: Layout, weights: tuple[dict[int, int], ...]) -> bool:
+    """Whether one more unit can only raise all scores, or only lower all of them."""
+    if compiled.table.neighbors != "add_remove":
+        return False
+    grows = [not isinstance(p, CodedSum) or p.coding.low >= 0 for p in layout.parts]
+    signs = {w > 0 for column in weights for w in column.values() if w}
+    return all(grows) and len(signs) <= 1
+
+
+Mechanism = PermuteAndFlip | ExponentialMechanism | TopK
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceOffer:
+    """A mechanism and the loss it is charged at."""
+
+    mechanism: Mechanism
+    loss: Loss
+
+    @property
+    def name(self) -> str:
+        """For the ledger."""
+        return {"PermuteAndFlip": "permute-and-flip", "TopK": "top-k"}.get(
+            type(self.mechanism).__name__, "exponential mechanism"
+        )
+
+
+def choice_offer(
+    ballot: Ballot, k: int, cost: Cost, budget: Budget, default_share: Fraction | None
+) -> ChoiceOffer:
+    """The mechanism that a cost buys: of those worth a share, the one with less error."""
+    name, amount = single_cost(cost, default_share)
+    if name == "epsilon":
+        return _pure(ballot, k, amount)
+    if name == "rho":
+        return _concentrated(ballot, k, amount)
+    if name == "share":
+        share = Filter.for_budget(budget).share(amount)
+        offers = [_pure(ballot, k, share.epsilon)]
+        if share.rho > 0:
+            offers.append(_concentrated(ballot, k, share.rho))
+        return min(offers, key=lambda o: o.mechanism.error(0.95, ballot.candidates.height))
+    raise ParameterError(
+        "error= does not go with a choice",
+        why="how far a winner may fall behind is said after its cost: choice.error()",
+        fix="epsilon=0.1, or share=0.05",
+    )
+
+
+def _pure(ballot: Ballot, k: int, epsilon: Fraction) -> ChoiceOffer:
+    mechanism: Mechanism = (
+        PermuteAndFlip(epsilon, ballot.sensitivity, ballot.monotone)
+        if k == 1
+        else TopK(epsilon, ballot.sensitivity, k, ballot.monotone)
+    )
+    return ChoiceOffer(mechanism, mechanism.loss)
+
+
+def _concentrated(ballot: Ballot, k: int, rho: Fraction) -> ChoiceOffer:
+    mechanism: ExponentialMechanism | TopK = (
+        ExponentialMechanism.for_rho(rho, ballot.sensitivity, ballot.monotone)
+        if k == 1
+        else TopK.for_rho(rho, ballot.sensitivity, k, ballot.monotone)
+    )
+    return ChoiceOffer(mechanism, mechanism.zcdp_loss)
+
+
+class Choice:
+    """The chosen candidates, best first. Their scores were not released."""
+
+    def __init__(self, ballot: Ballot, offer: ChoiceOffer, chosen: list[int]) -> None:
+        self._ballot = ballot
+        self._offer = offer
+        self.frame = ballot.candidates[chosen]
+        """The candidates that were chosen, one row each."""
+        self.loss = offer.loss
+
+    @property
+    def winner(self) -> Any:
+        """The first choice: its value, or a tuple of values for several keys."""
+        row = self.frame.row(0)
+        return row[0] if len(row) == 1 else row
+
+    def error(self, confidence: float = 0.95) -> float:
+        """How far the score of a choice may be below what it should be, at this confidence."""
+        steps = self._offer.mechanism.error(confidence, self._ballot.candidates.height)
+        return float(steps * self._ballot.step)
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def _caption(self) -> str:
+        return (
+            f"of {self._ballot.candidates.height:,} candidates; with 95% confidence within"
+            f" {readable(Fraction(self.error()))} of the best score; cost: {self.loss}"
+        )
+
+    def __repr__(self) -> str:
+        rows = [", ".join(map(str, row)) for row in self.frame.iter_rows()]
+        return "\n".join([*(f"{i + 1}. {row}" for i, row in enumerate(rows)), self._caption()])
+
+    def _repr_html_(self) -> str:
+        rows = (", ".join(map(str, row)) for row in self.frame.iter_rows())
+        items = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
+        return f"<ol>{items}</ol><div style='font-size:11px;opacity:.7'>{html.escape(self._caption())}</div>"
+
+
+def choose(ballot: Ballot, offer: ChoiceOffer, measured: list[list[int]], source: Source) -> Choice:
+    """Run the mechanism on the exact scores."""
+    scores = ballot.scores(measured)
+    if isinstance(offer.mechanism, TopK):
+        return Choice(ballot, offer, offer.mechanism.select(scores, source))
+    return Choice(ballot, offer, [offer.mechanism.select(scores, source)])
