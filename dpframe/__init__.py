@@ -5,6 +5,8 @@
 """
 
 from dpframe.budget.budget import Budget
+from dpframe.budget.compose import compose
+from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.declare import Keys, Range, Row, Unit
 from dpframe.errors import (
@@ -35,6 +37,7 @@ __all__ = [
     "EngineError",
     "InternalError",
     "Keys",
+    "Ledger",
     "LedgerError",
     "Loss",
     "ParameterError",
@@ -49,4 +52,5 @@ __all__ = [
     "UnboundedError",
     "Unit",
     "UserError",
+    "compose",
 ]

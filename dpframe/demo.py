@@ -306,15 +306,12 @@ def run(
         place = Path(folder, "visits.parquet")
         frame = hospital(rows)
         frame.write_parquet(place)
-        session = Session(budget, Path(folder, "demo.ledger") if ledger is None else ledger)
-        try:
+        kept = Path(folder, "demo.ledger") if ledger is None else ledger
+        # That the budget is nearly gone is what the show is about.
+        with Session(budget, kept) as session, warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
             session.register("visits", place, unit=UNIT, columns=COLUMNS, engine=engine)
-            with warnings.catch_warnings():
-                # That the budget is nearly gone is what the show is about.
-                warnings.simplefilter("ignore", PrivacyWarning)
-                _show(screen, session, frame, place)
-        finally:
-            session.ledger.close()
+            _show(screen, session, frame, place)
     return 0
 
 

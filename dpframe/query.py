@@ -162,7 +162,7 @@ class Query:
         if cost.is_said or self._asking.default_share:
             offer = self._offer(cost)
             names = [name for name, _ in self._compiled.aggregates]
-            limits = {name: offer.variance(i) for i, name in enumerate(names)}
+            limits = {name: offer.deviation(i) for i, name in enumerate(names)}
         return reusable(self._compiled, self._asking.ledger.find, self._version, limits)
 
     def _offer(self, cost: Cost) -> Offer:

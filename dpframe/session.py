@@ -76,6 +76,16 @@ class Session:
         self._versions: dict[str, Callable[[], str | None]] = {}
         self._source = Source()
 
+    def close(self) -> None:
+        """Let go of the ledger's file. The session answers no more questions."""
+        self._ledger.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     # --- what is protected -----------------------------------------------------------------------
 
     def register(

@@ -90,7 +90,7 @@ with tempfile.TemporaryDirectory() as folder:
     )
 
     heading("after a restart, the ledger goes on where it stopped")
-    session.ledger.close()
+    session.close()
     session = dp.Session(BUDGET, ledger=ledger)
     session.register("visits", visits, **DECLARATION)
     print(session, "| remaining:", session.remaining)
@@ -108,4 +108,4 @@ with tempfile.TemporaryDirectory() as folder:
         except dp.UserError as error:
             print(f"{type(error).__name__}: {error}\n")
     print("remaining:", session.remaining)
-    session.ledger.close()
+    session.close()

@@ -12,6 +12,7 @@ agree. A row still maps alone, so that is a difference in answers, not in privac
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ class ColumnSpec:
         return math.inf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class World:
     """A declaration, a table, and a neighbour of the table."""
 
@@ -108,17 +109,32 @@ class World:
             lines.append(f"{name} ({frame.height} rows) = {as_code(frame)}")
         return "\n".join(lines)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For Hypothesis, which would print the frames: Polars panics on days beyond its calendar."""
+        printer.text(repr(self))
+
 
 def as_code(frame: pl.DataFrame) -> str:
     """Python that makes the frame again, whatever it holds."""
     columns = []
     for series in frame:
-        dtype, cells = series.dtype, series.to_physical().to_list()
+        # Renamed, because methods of a series named "*" or "^a$" take its name for a pattern.
+        name, dtype, plain = series.name, series.dtype, series.alias("x")
         if dtype.is_temporal():
-            columns.append(f"pl.Series({series.name!r}, {cells!r}).cast(pl.{dtype!r})")
+            cells, count = plain.to_physical(), "pl.Int32" if dtype == pl.Date else "pl.Int64"
+            made = f"pl.Series({name!r}, {_runs(cells.to_list())}, dtype={count}).cast(pl.{dtype!r})"
         else:
-            columns.append(f"pl.Series({series.name!r}, {series.to_list()!r}, dtype=pl.{dtype!r})")
+            made = f"pl.Series({name!r}, {_runs(plain.to_list())}, dtype=pl.{dtype!r})"
+        columns.append(made)
     return "pl.DataFrame([" + ", ".join(columns) + "])"
+
+
+def _runs(cells: list[Any]) -> str:
+    """A list, with repetitions written as such."""
+    runs = [(text, len(list(same))) for text, same in itertools.groupby(map(repr, cells))]
+    if len(runs) == len(cells):
+        return f"[{', '.join(text for text, _ in runs)}]"
+    return " + ".join(f"[{text}] * {count}" for text, count in runs)
 
 
 def series_of(name: str, dtype: pl.DataType, cells: Sequence[Any]) -> pl.Series:
@@ -154,7 +170,7 @@ _TEXTS = (
     *("", "a", "A", "b", "er", "icu", "gp", "ab", "abc", " ", " a ", "\ta\n", "\u00a0x\u3000"),
     *("é", "É", "日本語", "🙂", "naïve", "Ж", "ж", "%", "_", "a%", "\\", "\\%", "'", '"', "a.b", "^a$"),
     *("0", "1", "12", "-5", "+7", "+-7", "007", "3.5", "-0.0", "1e3", "1e400", "-1e400", ".5"),
-    *("5.", "1e-400", "nan", "inf", "NULL", "true", "1_000", "９", "4.35", "0.1", "1e", "0x10"),
+    *("5.", "1e-400", "nan", "inf", "NULL", "true", "1_000", "\uff19", "4.35", "0.1", "1e", "0x10"),
     *("9" * 18, "9" * 19, "1" * 60, "2024-02-29", "2023-02-29", "0000-01-01", "0001-01-01"),
     *("9999-12-31", "10000-01-01", "2024-1-1", "2024-01-01 12:34:56", "2024-01-01 24:00:00"),
     *("2024-01-01 23:59:60", "1969-12-31 23:59:59", "0000-01-01 00:00:00", "2024-13-01", "a\0b"),

@@ -38,7 +38,7 @@ def ledger(tmp_path: Path) -> Path:
     session = dp.Session(dp.Budget(epsilon=1), ledger=place)
     session.register("visits", hospital(50), unit=UNIT, columns=COLUMNS)
     session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=0.25)
-    session.ledger.close()
+    session.close()
     return place
 
 

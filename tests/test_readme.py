@@ -51,7 +51,7 @@ def test_the_python_blocks_run_one_after_the_other(tmp_path, monkeypatch, capsys
     names: dict[str, object] = {"__name__": "__main__"}
     for block in found:
         exec(compile(block, "README.md", "exec"), names)
-    names["session"].ledger.close()  # type: ignore[attr-defined]
+    names["session"].close()  # type: ignore[attr-defined]
     shown = capsys.readouterr().out
     # What does not depend on noise is quoted word for word.
     for text in blocks("text"):
@@ -62,7 +62,7 @@ def test_the_python_blocks_run_one_after_the_other(tmp_path, monkeypatch, capsys
 def test_a_quoted_release_looks_like_one_of_today(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(blocks("python")[0], "README.md", "exec"), names := {})
-    names["session"].ledger.close()
+    names["session"].close()
     (quote,) = [t for t in blocks("text") if t.startswith("ward  ")]
     shape = [re.sub(r"[-\d,.]+", "#", line.replace("─", "")).split() for line in quote.splitlines()]
     shown = capsys.readouterr().out.splitlines()

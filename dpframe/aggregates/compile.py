@@ -124,10 +124,7 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
     sizes = {
         part: _noise_size(part, context) for o in options for r in o for part in r.parts.values()
     }
-    alone = [
-        min(predicted_error(_weights([recipe], [1.0], sizes), norm) or 1.0 for recipe in choices)
-        for choices in options
-    ]
+    alone = [min(_error_alone(recipe, sizes, norm) for recipe in choices) for choices in options]
     chosen = [0] * len(options)
 
     def error(picks: Sequence[int]) -> float:
@@ -168,6 +165,23 @@ def _noise_size(part: Part, context: Context) -> float:
     return math.ldexp(size, -(shift + extra_bits(part, context)))
 
 
+def _error_alone(recipe: Recipe, sizes: Mapping[Part, float], norm: int) -> float:
+    """The predicted error of one recipe that gets the whole budget, 1 where it has no noise.
+
+    Sizes reach from 1e-300 to 1e300, so they are scaled before they are squared.
+    """
+    moves = {part: recipe.weights[role] * sizes[part] for role, part in recipe.parts.items()}
+    largest = max(moves.values())
+    if largest == 0:
+        return 1.0
+    scaled = {part: (move / largest) ** 2 for part, move in moves.items()}
+    return largest * math.sqrt(predicted_error(scaled, norm))
+
+
+_LEAST_WEIGHT = 1e-12
+"""A part with noise always gets some of the budget, however little it matters."""
+
+
 def _weights(
     recipes: Sequence[Recipe], alone: Sequence[float], sizes: Mapping[Part, float]
 ) -> dict[Part, float]:
@@ -175,6 +189,7 @@ def _weights(
     weights: dict[Part, float] = {}
     for recipe, base in zip(recipes, alone, strict=True):
         for role, part in recipe.parts.items():
-            squared = (recipe.weights[role] * sizes[part]) ** 2 / base
-            weights[part] = weights.get(part, 0.0) + squared
+            move = recipe.weights[role] * sizes[part] / base
+            least = _LEAST_WEIGHT if sizes[part] else 0.0
+            weights[part] = weights.get(part, 0.0) + max(move * move, least)
     return weights

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from dpframe.bounds.analysis import Typed
-from dpframe.declare import Storage
+from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine, KeyFilter, Request, sum_that_counts, withhold_rows
 from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored, with_stages
 from dpframe.plan.domains import Type
@@ -129,9 +129,8 @@ class PolarsEngine(Engine):
                 columns.append(stored(request.table, key.name).alias(name))
             else:
                 columns.append(polars_of(key, read).alias(name))
-        unit = request.table.unit_column
-        if unit is not None:
-            columns.append(column(unit).alias("u"))
+        if request.table.unit_column is not None:
+            columns.append(_unit(request.table).alias("u"))
         for i, part in enumerate(request.parts):
             if isinstance(part, CodedSum):
                 columns.append(code_of(part, request.table).alias(f"c{i}"))
@@ -161,6 +160,19 @@ class PolarsEngine(Engine):
             (0 - pl.col(c)).alias(c) for c in before.columns if c not in names
         )
         return _added_up(pl.concat([whole, negative, after]), names)
+
+
+def _unit(table: Table) -> pl.Expr:
+    """The unit as it is stored, in a type that every operation compares alike.
+
+    A join of Polars finds NaN in keys that it believes unsorted only: whether that unit is bounded
+    would depend on the others. Text has no such exceptions.
+    """
+    name = str(table.unit_column)
+    unit = column(name)
+    if table.storage[name].name not in ("Float64", "Float32"):
+        return unit
+    return pl.when(unit == 0).then(0.0).otherwise(unit.cast(pl.Float64)).cast(pl.String)
 
 
 def _part(index: int, request: Request, wide: bool) -> pl.Expr:

@@ -10,6 +10,9 @@ from dpframe.frontends.sql_origin import place_of_word, sql_error
 _DEEPEST = 100
 """Expressions nest this deep at most: reading, analysing and running them are all recursive."""
 
+_MOST_CONDITIONS = 500
+"""Conditions that are connected by AND and OR, in a whole query."""
+
 _MOST_ROWS = 2**40
 """More than any noisy table has; a larger LIMIT is the same."""
 
@@ -17,16 +20,19 @@ _MOST_ROWS = 2**40
 def refuse_deep_nesting(select: exp.Select, text: str) -> None:
     """Refuse what later steps could not walk; a chain of ANDs or ORs is one level."""
     depths = {id(select): 0}
+    connectors = 0
     for node in select.walk():
         parent = node.parent
         if parent is None or node is select:
             continue
+        connectors += isinstance(node, exp.Connector)
         level = isinstance(node, exp.Connector) and type(node) is type(parent)
         depths[id(node)] = depths[id(parent)] + (0 if level else 1)
-        if depths[id(node)] > _DEEPEST:
+        if depths[id(node)] > _DEEPEST or connectors > _MOST_CONDITIONS:
             raise SQLError(
-                "the query is nested too deeply",
-                why=f"expressions go {_DEEPEST} levels deep at most",
+                "the query is too long or nested too deeply",
+                why=f"expressions go {_DEEPEST} levels deep at most, and a query has"
+                f" {_MOST_CONDITIONS} ANDs and ORs at most",
                 fix="use IN (...) for a long list, or ask several queries",
             )
 
@@ -84,7 +90,7 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
             why="groups need a key",
             fix="GROUP BY a column, or leave it out",
         )
-    return [key for key in dict.fromkeys(keys) if key.find(exp.Column)]
+    return [key for key in dict.fromkeys(keys) if key.find(exp.Column, exp.AggFunc)]
 
 
 def _words(node: exp.Expression) -> str:

@@ -60,6 +60,10 @@ _DATE_FIELDS = {
 }
 
 
+_OPTIONAL_LITERALS = {"round": 0, "substring": 1}
+"""How many of a function's literal arguments must be there, where that is not all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExprReader:
     """Reads expressions of one statement; `leaf` decides what a column or an aggregate becomes."""
@@ -91,13 +95,13 @@ class ExprReader:
             case exp.Literal() if node.is_string:
                 return node.this
             case exp.Literal():
-                return self._number(node)
+                return self._number(node, node.this)
             case exp.Boolean():
                 return bool(node.this)
             case exp.Null():
                 return None
             case exp.Neg(this=exp.Literal() as inner) if not inner.is_string:
-                return -self._number(inner)
+                return self._number(node, f"-{inner.this}")
             case exp.Paren():
                 return self.value(node.this)
             case exp.DPipe() if all(_is_text(n) for n in (node.this, node.expression)):
@@ -113,8 +117,8 @@ class ExprReader:
             else "write a constant in its place",
         )
 
-    def _number(self, node: exp.Literal) -> int | float:
-        number = _number(node.this)
+    def _number(self, node: exp.Expression, text: str) -> int | float:
+        number = _number(text)
         if not math.isfinite(number):
             raise self.error(
                 node, "is no finite number", why="it is larger than 1.8e308", fix="write it smaller"
@@ -142,8 +146,15 @@ class ExprReader:
         if isinstance(node, exp.Anonymous):
             given = node.expressions
         if function.literals:
-            if len(given) > 1 + function.literals:
-                raise self._unknown(node)
+            fewest = _OPTIONAL_LITERALS.get(function.name, function.literals)
+            if not fewest < len(given) <= 1 + function.literals:
+                raise self.error(
+                    node,
+                    f"{function.name.upper()} has too few or too many arguments",
+                    why=f"it takes {1 + fewest}"
+                    + (f" or {1 + function.literals}" if fewest < function.literals else ""),
+                    fix="add or drop an argument",
+                )
             return self._call(function.name, node, given[:1], [self.value(g) for g in given[1:]])
         return self._call(function.name, node, given)
 

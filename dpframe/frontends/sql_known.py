@@ -53,6 +53,11 @@ REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
         "counts and sums have no order",
         "leave it out",
     ),
+    exp.IgnoreNulls: (
+        "is not an aggregate that can be measured",
+        "each aggregate needs a proven bound on what one unit changes",
+        "COUNT, SUM and AVG leave NULL out anyway",
+    ),
     exp.Star: (
         "* stands for rows",
         "rows are private; only aggregates of them can be released",
@@ -73,6 +78,7 @@ _OTHER_ARGUMENTS: dict[type[exp.Expression], set[str]] = {
     exp.DateTrunc: {"unit"},
     exp.Greatest: {"ignore_nulls"},
     exp.If: {"true", "false"},
+    exp.In: {"query"},
     exp.Least: {"ignore_nulls"},
     exp.Like: {"negate"},
     exp.Literal: {"is_string"},

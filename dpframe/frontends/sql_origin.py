@@ -76,14 +76,20 @@ def origin_of(node: exp.Expression, statement: str) -> SQLOrigin | None:
     for kind in kinds[:1]:
         found = re.search(_BEFORE[kind], statement[:start], re.IGNORECASE)
         start = found.start() if found else start
+    end = _balanced(statement, start, end)
     for kind in (kind for kind in _AFTER if isinstance(node, kind)):
         found = re.compile(_AFTER[kind], re.IGNORECASE).match(statement, end)
         end = found.end() if found else end
+    return SQLOrigin(statement, start, _balanced(statement, start, end))
+
+
+def _balanced(statement: str, start: int, end: int) -> int:
+    """Where the parentheses that were opened are closed."""
     missing = statement[start:end].count("(") - statement[start:end].count(")")
     while missing > 0 and end < len(statement):
         missing -= statement[end] == ")"
         end += 1
-    return SQLOrigin(statement, start, end)
+    return end
 
 
 def place_of_word(statement: str, word: str) -> SQLOrigin | None:

@@ -23,6 +23,8 @@ _MOST = Fraction(1 << 300)
 """Costs that are searched. Beyond them a mechanism is all noise, or none."""
 
 _STEPS = 30
+_MOST_ANSWERS = 1 << 1000
+"""More is as many, and floats would not hold the failures."""
 
 
 def allowed_failure(confidence: float, answers: int = 1) -> float:
@@ -39,7 +41,7 @@ def allowed_failure(confidence: float, answers: int = 1) -> float:
             why="noise is unbounded: it stays within no bound for certain",
             fix="confidence=0.95",
         )
-    count = check_count("answers", answers, least=1)
+    count = min(check_count("answers", answers, least=1), _MOST_ANSWERS)
     return -math.expm1(math.log(confidence) / count) * (1 - 2.0**-50)
 
 
@@ -77,9 +79,9 @@ def least_cost(meets: Callable[[Fraction], bool]) -> Fraction:
         cost *= 2
         if cost > _MOST:
             raise ParameterError(
-                "no cost buys an error this small",
-                why="the mechanism errs by more than that even with the least noise there is",
-                fix="error=1",
+                "no cost buys this accuracy",
+                why="the mechanism misses it even with the least noise there is",
+                fix="ask for a larger error, more units or a lower confidence",
             )
     while cost > _FEWEST and meets(cost / 2):
         cost /= 2

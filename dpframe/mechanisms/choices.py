@@ -6,12 +6,15 @@ each of them from uniform bits and integers alone.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpframe.mechanisms.coins import bernoulli, uniform_below
+from dpframe.mechanisms.cuts import exp_bounds
 from dpframe.mechanisms.exponential import LazyExponential
 from dpframe.mechanisms.geometric import Geometric
 from dpframe.mechanisms.lanes import Integers, word
@@ -22,6 +25,12 @@ _VECTOR_SCALE = 1 << 57
 
 _CHUNK = 1 << 14
 """Lanes worked on at once: the arrays of a chunk stay in the processor's cache."""
+
+_FEW_ROWS, _MANY_COLUMNS = 16, 1 << 10
+"""Rows up to which, and columns from which, each row is drawn by itself."""
+
+_FAR, _FAR_BITS = 44, 63
+"""`exp(-44) < 2**-63`."""
 
 
 def flips(gaps: NDArray[Any], scale: Fraction, source: Source) -> NDArray[np.bool_]:
@@ -35,8 +44,8 @@ def flips(gaps: NDArray[Any], scale: Fraction, source: Source) -> NDArray[np.boo
     lanes = gaps.ravel()
     if lanes.dtype == object or scale >= _VECTOR_SCALE:
         pool, p, q = Pool(source), scale.numerator, scale.denominator
-        coins = [LazyExponential(pool).at_least(gap * q, p) for gap in lanes.tolist()]
-        return np.array(coins, dtype=np.bool_).reshape(gaps.shape)
+        found = [LazyExponential(pool).at_least(gap * q, p) for gap in lanes.tolist()]
+        return np.array(found, dtype=np.bool_).reshape(gaps.shape)
     sizes = Geometric(scale)
     won = np.empty(lanes.size, dtype=np.bool_)
     for start in range(0, lanes.size, _CHUNK):
@@ -84,6 +93,20 @@ def one_of_each(wins: NDArray[np.bool_], source: Source) -> Integers:
     return columns
 
 
+def coins(p: int, q: int, lanes: int, source: Source) -> NDArray[np.bool_]:
+    """Flip coins of the rational probability `p/q < 1`: one word each, and more for a tie.
+
+    >>> coins(0, 3, 4, Source()).tolist()
+    [False, False, False, False]
+    """
+    below, rest = divmod(p << 64, q)
+    words = source.words(lanes)
+    won: NDArray[np.bool_] = words < word(below)
+    for lane in (words == word(below)).nonzero()[0].tolist():
+        won[lane] = bernoulli(rest, q, source)
+    return won
+
+
 def first_accepted(gaps: NDArray[Any], scale: Fraction, source: Source) -> Integers:
     """Draw a column of each row with probability proportional to `exp(-gap / scale)`.
 
@@ -91,19 +114,55 @@ def first_accepted(gaps: NDArray[Any], scale: Fraction, source: Source) -> Integ
     row must hold a gap of 0, so a row of n columns expects at most n proposals.
     """
     rows, columns = gaps.shape
+    if rows <= _FEW_ROWS or columns >= _MANY_COLUMNS:
+        return np.array([_accepted(row, scale, source) for row in gaps], dtype=np.int64)
     chosen = np.empty(rows, dtype=np.int64)
     open_rows = np.arange(rows)
-    proposals = 16
+    tries = 1
     while open_rows.size:
         # Several proposals to a row at once, in their order; those after the first success are
-        # dropped, and depend on nothing that was kept. Rows that are hard get more at a time.
-        tries = max(1, min(proposals, columns, _CHUNK // open_rows.size))
-        proposals *= 8
-        counts = np.full(open_rows.size * tries, columns, dtype=np.int64)
-        picks = uniform_each(counts, source).reshape(open_rows.size, tries)
-        won = flips(gaps[open_rows[:, None], picks], scale, source)
-        first = won.argmax(axis=1)
+        # dropped, and depend on nothing that was kept. The last rows get more at a time.
+        picks = uniform_each(np.full(open_rows.size * tries, columns), source)
+        picks = picks.reshape(open_rows.size, tries)
+        won = flips(gaps[open_rows[:, np.newaxis], picks], scale, source)
         ended = won.any(axis=1)
-        chosen[open_rows[ended]] = picks[ended, first[ended]]
+        chosen[open_rows[ended]] = picks[ended, won[ended].argmax(axis=1)]
         open_rows = open_rows[~ended]
+        tries = max(1, min(2 * tries, _CHUNK // max(1, open_rows.size)))
     return chosen
+
+
+def _accepted(gaps: NDArray[Any], scale: Fraction, source: Source) -> int:
+    """Do the same for one row, where most columns may be too far behind to be worth a coin.
+
+    Columns further than `_FAR` scales behind are proposed `2**_FAR_BITS` times less often than the
+    others, and accepted that much more often: `2**_FAR_BITS * exp(-gap / scale) < 1`.
+    """
+    reach = math.floor(_FAR * scale)
+    behind = (gaps > reach).astype(np.bool_)
+    near, far = (~behind).nonzero()[0], behind.nonzero()[0]
+    tries = 16
+    while True:
+        picks = near[uniform_each(np.full(tries, near.size), source)]
+        won = flips(gaps[picks], scale, source)
+        apart = coins(far.size, (near.size << _FAR_BITS) + far.size, tries, source)
+        for lane in apart.nonzero()[0].tolist():
+            picks[lane] = far[uniform_below(far.size, source)]
+            exponent = int(gaps[picks[lane]]) / scale
+            won[lane] = _scaled_coin(exponent, _FAR_BITS, source)
+        if won.any():
+            return int(picks[won.argmax()])
+        tries = min(8 * tries, _CHUNK)
+
+
+def _scaled_coin(exponent: Fraction, bits: int, source: Source) -> bool:
+    """Return True with probability `2**bits * exp(-exponent)`, which is at most 1."""
+    drawn, width = source.bits(64), 64
+    while True:
+        # The uniform variate lies in [drawn, drawn + 1) / 2**width.
+        low, high = exp_bounds(exponent.numerator, exponent.denominator, width + bits + 8)
+        if (drawn + 1) << 8 <= low:
+            return True
+        if drawn << 8 >= high:
+            return False
+        drawn, width = drawn << 64 | source.bits(64), width + 64

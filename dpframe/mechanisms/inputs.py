@@ -19,6 +19,8 @@ from dpframe.mechanisms.law import as_integers
 _SAFE = 1 << 62
 """Integers smaller than this in size can be added and subtracted in pairs in 64 bits."""
 
+_MOST = 1 << 63
+
 
 def check_flag(name: str, value: object) -> bool:
     """Return a switch, which has to be True or False and nothing that merely behaves like it."""
@@ -33,11 +35,13 @@ def check_flag(name: str, value: object) -> bool:
 
 def check_candidates(candidates: object) -> int:
     """Return a number of candidates of at least 1."""
-    if isinstance(candidates, int) and not isinstance(candidates, bool) and candidates >= 1:
-        return candidates
+    if isinstance(candidates, int) and not isinstance(candidates, bool):
+        if 1 <= candidates <= _MOST:
+            return candidates
+        candidates = "over 2**63" if candidates > 0 else candidates
     raise ParameterError(
-        f"there are {candidates!r} candidates",
-        why="a selection names one of them, so there has to be one",
+        f"there are {candidates} candidates",
+        why="a selection names one of them, so there has to be one, in a list that can exist",
         fix="mechanism.select([0], source)",
     )
 

@@ -36,7 +36,7 @@ class NoisyMax(Selection):
         `P(D = d) = ((1 - q) / (1 + q))**2 q**d (d + (1 + q**2) / (1 - q**2))`, which sums to the
         tail below.
         """
-        decay, t = self._decay(error, candidates), error + 1
+        decay, t = self._decay(error, candidates), min(error + 1, 1 << 1000)
         x = float(1 / self.scale)
         q, less = math.exp(-x), -math.expm1(-x)
         offset = (1 + q * q) / -math.expm1(-2 * x)

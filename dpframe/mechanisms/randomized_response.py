@@ -115,7 +115,7 @@ class RandomizedResponse:
         >>> [round(float(n), 3) for n in coin.estimate([600, 400])]
         [716.395, 283.605]
         """
-        reported = private_integers(counts, "counts").tolist()
+        reported = private_integers(counts, "counts").ravel().tolist()
         if len(reported) != self.categories:
             raise ParameterError(
                 f"{len(reported)} counts for {self.categories} categories",
@@ -137,12 +137,16 @@ class RandomizedResponse:
     def error(self, rows: int, confidence: float) -> float:
         """Bound the error of the estimates of all categories together, at this confidence.
 
-        For rows that are all in a category. For one count of n independent reports and `L = log(2 / failure)`, Hoeffding's bound is
-        `sqrt(n L / 2)` and Bernstein's `L/3 + sqrt(L**2 / 9 + 2 v L)` with v the count's variance;
-        the lesser one holds. Categories share the failure (a union bound).
+        For rows that are all in a category. For one count of n independent reports and
+        `L = log(2 / failure)`, Hoeffding's bound is `sqrt(n L / 2)` and Bernstein's
+        `L/3 + sqrt(L**2 / 9 + 2 v L)` with v the count's variance; the lesser one holds. Categories
+        share the failure (a union bound), except that two have the same error, since the estimates
+        add up to n.
         """
         n = check_count("rows", rows, least=0)
-        length = math.log(2 * self.categories / (1 - _held(confidence)))
+        allowed_failure(confidence)
+        counts = self.categories if self.categories > 2 else 1
+        length = math.log(2 * counts / (1 - confidence))
         hoeffding = math.sqrt(n * length / 2)
         spread = 2 * self._report_variance * n * length
         bernstein = length / 3 + math.sqrt(length * length / 9 + spread)
@@ -162,8 +166,3 @@ class RandomizedResponse:
         other = (1 - self.truth) / self.categories
         own = self.truth + other
         return float(max(p * (1 - p) for p in (own, other)))
-
-
-def _held(confidence: float) -> float:
-    allowed_failure(confidence)
-    return confidence

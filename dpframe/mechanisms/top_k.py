@@ -102,15 +102,18 @@ class TopK:
                 why="every candidate is chosen at most once",
                 fix="TopK(epsilon, sensitivity, k=1)",
             )
-        left = private_integers(scores, "scores")
+        left = private_integers(scores, "scores").copy()
         rows, columns = left.shape
-        names = np.broadcast_to(np.arange(columns), left.shape)
+        names = np.tile(np.arange(columns), (rows, 1))
         chosen = np.empty((rows, self.k), dtype=np.int64)
+        every = np.arange(rows)
         for place in range(self.k):
             picks = self.round.select_each(left, source)
-            chosen[:, place] = names[np.arange(rows), picks]
-            kept = np.arange(columns - place) != picks[:, np.newaxis]
-            left, names = (a[kept].reshape(rows, columns - place - 1) for a in (left, names))
+            chosen[:, place] = names[every, picks]
+            # The last candidate takes the place of the chosen one: their order does not matter.
+            for array in (left, names):
+                array[every, picks] = array[:, -1]
+            left, names = left[:, :-1], names[:, :-1]
         return chosen
 
     def error(self, confidence: float, candidates: int) -> int:

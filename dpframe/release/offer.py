@@ -38,16 +38,17 @@ class Offer:
         """The scale of every part's noise, for the ledger."""
         return ", ".join("exact" if law is None else _scale(law) for law in self.laws)
 
-    def variance(self, aggregate: int) -> float:
-        """The predicted variance of an aggregate, up to the factor that its recipe leaves out."""
+    def deviation(self, aggregate: int) -> float:
+        """The predicted standard deviation, up to the factor that its recipe leaves out."""
         recipe = self.layout.recipes[aggregate]
         index = {part: i for i, part in enumerate(self.layout.parts)}
-        total = 0.0
+        moves = []
         for role, part in recipe.parts.items():
             law = self.laws[index[part]]
             if law is not None:
-                total += (recipe.weights[role] * self.layout.step(index[part])) ** 2 * law.variance
-        return total
+                step = self.layout.step(index[part])
+                moves.append(recipe.weights[role] * step * math.sqrt(law.variance))
+        return math.hypot(*moves)
 
 
 def _scale(law: Law) -> str:
@@ -119,8 +120,8 @@ def best_offer(compiled: Compiled, share: Share) -> Offer:
 
 
 def _log_error(offer: Offer, aggregates: int) -> float:
-    """The mean logarithm of predicted variances: comparable whatever the columns' units are."""
-    return sum(math.log(max(offer.variance(i), 1e-300)) for i in range(aggregates))
+    """The mean logarithm of predicted deviations: comparable whatever the columns' units are."""
+    return sum(math.log(max(offer.deviation(i), 1e-300)) for i in range(aggregates))
 
 
 def public_values(parts: Sequence[Part], offer: Offer, size: int | None) -> dict[int, int]:

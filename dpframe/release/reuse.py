@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,9 @@ from dpframe.release.noisy import NoisyParts
 
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
+
+_MOST_KEPT = 100_000
+"""Answers with more groups than this are not kept: the ledger is no data warehouse."""
 
 _MOST_DROPPED = 3
 """Sums over keys are kept for queries of up to this many keys."""
@@ -66,9 +70,9 @@ class Found:
     bits: int
     derived: bool
 
-    def variance(self, step: float) -> float:
-        """In units of value."""
-        return self.law.variance * step**2
+    def deviation(self, step: float) -> float:
+        """The standard deviation of its noise, in units of value."""
+        return math.sqrt(self.law.variance) * step
 
 
 Find = Callable[[str], list[bytes]]
@@ -103,6 +107,8 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
     """What to store after a release: every part, and its sums over keys that can be dropped."""
     compiled, layout = parts.compiled, parts.layout
     kept: dict[str, bytes] = {}
+    if compiled.groups > _MOST_KEPT:
+        return kept
     for keys in _subsets(compiled, layout.context.norm):
         key_of = _keyed(compiled, keys, layout.context.norm, version)
         for i, law in enumerate(parts.laws):
@@ -185,7 +191,7 @@ def reusable(
     """The answer from parts that were measured before, or None if some are missing.
 
     Sums over finer groups are noisier than a direct measurement. They are used only where the
-    variance of each aggregate stays within `limits` (what the cost that was said would buy), or
+    deviation of each aggregate stays within `limits` (what the cost that was said would buy), or
     where no cost was said.
     """
     for norm in (1, 2):
@@ -215,14 +221,16 @@ def _found_in(
             there = {role: found for role, found in looked.items() if found is not None}
             if len(there) < len(looked):
                 continue
-            variance = sum(
-                recipe.weights[role] ** 2 * found.variance(_step(recipe.parts[role], found.bits))
-                for role, found in there.items()
+            deviation = math.hypot(
+                *(
+                    recipe.weights[role] * found.deviation(_step(recipe.parts[role], found.bits))
+                    for role, found in there.items()
+                )
             )
             derived = any(found.derived for found in there.values())
-            if derived and limits is not None and variance > limits[name]:
+            if derived and limits is not None and deviation > limits[name]:
                 continue
-            usable.append((variance, len(usable), recipe))
+            usable.append((deviation, len(usable), recipe))
         if not usable:
             return None
         recipes.append(min(usable)[2])

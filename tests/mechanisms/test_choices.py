@@ -10,7 +10,14 @@ import pytest
 from scipy import stats
 
 from dpframe.mechanisms import choices
-from dpframe.mechanisms.choices import first_accepted, flips, one_of_each, uniform_each
+from dpframe.mechanisms.choices import (
+    _scaled_coin,
+    coins,
+    first_accepted,
+    flips,
+    one_of_each,
+    uniform_each,
+)
 
 SCALES = [Fraction(1, 3), Fraction(10), Fraction(10**9, 7), Fraction(2**56), Fraction(2**90)]
 
@@ -88,3 +95,54 @@ def test_rows_are_drawn_independently_whatever_their_neighbours(stream):
     chosen = first_accepted(gaps, Fraction(2), stream(77))
     assert (chosen[1::2] == 0).all()
     assert stats.chisquare(np.bincount(chosen[::2], minlength=4)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("p", "q"), [(1, 3), (2, 7), (10**30 - 1, 10**30), (1, 2**64 * 3)])
+def test_rational_coins_succeed_as_often_as_they_should(stream, p, q):
+    won = int(coins(p, q, 100_000, stream(78)).sum())
+    assert stats.binomtest(won, 100_000, p / q).pvalue > 1e-4
+
+
+def test_a_tie_of_a_rational_coin_is_settled_by_more_bits(stream):
+    class Tied(type(stream(0))):
+        """Every word of a vector is the first digits of 1/3; single bits are fair."""
+
+        def words(self, count):
+            return np.full(count, 2**64 // 3, dtype=np.uint64)
+
+    won = int(coins(1, 3, 30_000, Tied(79)).sum())
+    assert stats.binomtest(won, 30_000, 1 / 3).pvalue > 1e-4  # 2**64 / 3 has a fraction of 1/3
+
+
+@pytest.mark.parametrize("bits", [0, 1, 63])
+def test_scaled_coins_succeed_as_often_as_they_should(stream, bits):
+    exponent, source = Fraction(math.ceil(bits * math.log(2) * 10) + 3, 10), stream(85)
+    chance = 2.0**bits * math.exp(-float(exponent))
+    won = sum(_scaled_coin(exponent, bits, source) for _ in range(3000))
+    assert stats.binomtest(won, 3000, chance).pvalue > 1e-4
+    assert not _scaled_coin(Fraction(2**80), bits, source)
+
+
+@pytest.mark.parametrize(("far", "bits"), [(44, 63), (1, 1), (2, 2)])
+@pytest.mark.parametrize("kind", [np.int64, object])
+def test_columns_far_behind_have_their_exact_chance(stream, monkeypatch, far, bits, kind):
+    # With the far columns nearer than they are, the rare path is taken all the time.
+    monkeypatch.setattr(choices, "_FAR", far)
+    monkeypatch.setattr(choices, "_FAR_BITS", bits)
+    gaps, source = np.array([0, 1, 4, 9, 9, 25, 100], dtype=kind)[np.newaxis], stream(86)
+    drawn = [int(first_accepted(gaps, Fraction(4), source)[0]) for _ in range(8000)]
+    weights = np.exp(-gaps[0].astype(float) / 4)[:6]
+    counts = np.bincount(drawn, minlength=6)
+    assert len(counts) == 6
+    assert stats.chisquare(counts, weights / weights.sum() * 8000).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("columns", [3, 2000])
+@pytest.mark.parametrize("rows", [1, 16, 17, 300])
+def test_every_shape_of_rows_is_drawn_from(stream, rows, columns):
+    gaps = np.full((rows, columns), 50)
+    gaps[:, columns // 2] = 0
+    gaps[:, -1] = 0
+    chosen = first_accepted(gaps, Fraction(1), stream(87))
+    assert set(chosen.tolist()) <= {columns // 2, columns - 1}
+    assert rows < 16 or len(set(chosen.tolist())) == 2

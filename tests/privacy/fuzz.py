@@ -18,6 +18,7 @@ import itertools
 import random
 import sys
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -63,7 +64,9 @@ class SharedDuckDB(DuckDBEngine):
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> None:
         wide = [name for name, dtype in frame.schema.items() if dtype == pl.Int128]
-        cursor.register("frame", frame.cast(dict.fromkeys(wide, pl.String)))  # Arrow has no Int128
+        # Arrow has no Int128. (By number, because Polars takes names such as "*" for patterns.)
+        texts = [pl.nth(i).cast(pl.String) for i, name in enumerate(frame.columns) if name in wide]
+        cursor.register("frame", frame.with_columns(texts))
         casts = ", ".join(f"CAST({duckdb_name(c)} AS HUGEINT) AS {duckdb_name(c)}" for c in wide)
         columns = f"* REPLACE ({casts})" if wide else "*"
         cursor.execute(f"CREATE TEMP VIEW {ROWS} AS SELECT {columns} FROM frame")
@@ -162,7 +165,7 @@ class Harness:
             within(layout, before, after)
             for (engine, which), found in exact.items():
                 same(f"{engine}, {which}", found, after if which == "neighbour" else before)
-        if self.seen["accepted"] % 16 == 0:
+        if zlib.crc32(sql.encode()) % 16 == 0:
             self._release(tables["polars", "table"], sql)
 
     def _plans(self, tables: dict[tuple[str, str], Opened], sql: str) -> dict[str, Compiled] | None:
@@ -244,16 +247,19 @@ def same(where: str, found: list[list[int]], expected: list[list[int]]) -> None:
 
 
 def overflows(compiled: Compiled) -> bool:
-    """Whether splitting the budget overflows: bounds beyond about 1e154 have no squares.
+    """Whether splitting the budget fails: bounds beyond 1e154 or below 1e-162 have no squares.
 
     Known, see `test_a_range_of_any_size_can_be_summed`; it does not depend on rows.
     """
     try:
-        for norm in NORMS:
-            layout_for(compiled, norm)
+        layouts = [layout_for(compiled, norm) for norm in NORMS]
     except OverflowError:
         return True
-    return False
+    return any(
+        share == 0 and not claim.is_zero
+        for layout in layouts
+        for share, claim in zip(layout.shares, layout.sensitivities, strict=True)
+    )
 
 
 def same_plan(place: tuple[str, str], first: Compiled, other: Compiled) -> None:

@@ -1,0 +1,102 @@
+"""One table of visits, in two states: without gaps, and with NULLs in every column that can."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpframe as dp
+from dpframe.mechanisms import Law
+
+ROWS = 240
+LIMITS = (date(2024, 1, 1), date(2024, 12, 31))
+TIMES = (datetime(2024, 3, 1), datetime(2024, 3, 3, 23, 59, 59))
+
+
+def visits(*, gaps: bool) -> pl.DataFrame:
+    """All values lie in their declared domains."""
+    random = np.random.default_rng(20_240_301)
+
+    def some(values: list[object], every: int) -> list[object]:
+        return [None if gaps and i % every == 0 else v for i, v in enumerate(values)]
+
+    def pick(values: list[object]) -> list[object]:
+        return [values[i] for i in random.integers(0, len(values), ROWS)]
+
+    days = [LIMITS[0] + timedelta(days=int(d)) for d in random.integers(0, 366, ROWS)]
+    times = [TIMES[0] + timedelta(seconds=int(s)) for s in random.integers(0, 3 * 86_400, ROWS)]
+    names = ["Ann", "bob", " Cy ", "Dé", "", "a_b%c", "it's", "日本"]
+    return pl.DataFrame(
+        {
+            "id": random.integers(0, 60, ROWS),
+            "age": some(random.integers(0, 111, ROWS).tolist(), 17),
+            "cost": some((random.random(ROWS) * 50_000).round(2).tolist(), 13),
+            "score": random.integers(-50, 51, ROWS).astype(np.int32),
+            "change": random.random(ROWS) * 20 - 10,
+            "ward": some(pick(["er", "icu", "gp"]), 5),
+            "sex": pick(["f", "m"]),
+            "active": some(pick([True, False]), 4),
+            "day": some(days, 11),
+            "seen": times,
+            "name": some(pick(list(names)), 9),
+            "Home Zip": random.integers(1, 6, ROWS),
+        }
+    )
+
+
+def declared(*, gaps: bool) -> dict[str, dp.Range | dp.Keys]:
+    wards = ["er", "icu", "gp", None] if gaps else ["er", "icu", "gp"]
+    return {
+        "age": dp.Range(0, 110, nullable=gaps),
+        "cost": dp.Range(0, 50_000, nullable=gaps),
+        "score": dp.Range(-50, 50, nullable=False),
+        "change": dp.Range(-10, 10, nullable=False),
+        "ward": dp.Keys(wards),
+        "sex": dp.Keys(["f", "m"]),
+        "day": dp.Range(*LIMITS, nullable=gaps),
+        "seen": dp.Range(*TIMES, nullable=False),
+        "Home Zip": dp.Range(1, 5, nullable=False),
+    }
+
+
+def session(engine: str, *, gaps: bool, unit: bool) -> dp.Session:
+    """A session that can afford every statement; a unit's rows are all within its weight."""
+    opened = dp.Session(dp.Budget(epsilon=10**6))
+    opened.register(
+        "visits",
+        visits(gaps=gaps),
+        columns=declared(gaps=gaps),
+        engine=engine,  # type: ignore[arg-type]
+        unit=dp.Unit("id", max_rows=ROWS) if unit else None,
+    )
+    return opened
+
+
+@pytest.fixture(scope="session")
+def tables() -> dict[bool, pl.DataFrame]:
+    return {gaps: visits(gaps=gaps) for gaps in (False, True)}
+
+
+@pytest.fixture(scope="session")
+def declarations() -> dict[str, dp.Range | dp.Keys]:
+    return declared(gaps=True)
+
+
+@pytest.fixture(scope="session")
+def sessions() -> dict[tuple[str, bool, bool], dp.Session]:
+    """By engine, whether there are gaps, and whether id is the unit."""
+    return {
+        (engine, gaps, unit): session(engine, gaps=gaps, unit=unit)
+        for engine in ("duckdb", "polars")
+        for gaps in (False, True)
+        for unit in (False, True)
+    }
+
+
+@pytest.fixture
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every draw is 0. The library has no such switch; this replaces the law itself."""
+    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))

@@ -1,0 +1,766 @@
+-- Statements that are refused, before anything is spent. A line "--! Error line:column | words | place"
+-- stands before each: the error's class, where it points (if anywhere), words of its message, and what
+-- it underlines. A statement ends with a line that is a semicolon.
+
+-- == only one SELECT
+--! SQLError | it is empty or no statement at all | 
+
+;
+--! SQLError | it is empty or no statement at all | 
+-- only a comment
+;
+--! SQLError | it is empty or no statement at all | 
+/* a comment
+   of two lines */
+;
+--! SQLError 1:1 | it begins with GARBAGE | garbage
+garbage
+;
+--! SQLError 1:1 | it begins with SELEC | SELEC
+SELEC COUNT(*) FROM visits
+;
+--! SQLError 1:1 | it begins with INSERT | INSERT
+INSERT INTO visits VALUES (1)
+;
+--! SQLError 1:1 | it begins with UPDATE | UPDATE
+UPDATE visits SET age = 1
+;
+--! SQLError 1:1 | it begins with DELETE | DELETE
+DELETE FROM visits
+;
+--! SQLError 1:1 | it begins with TRUNCATE | TRUNCATE
+TRUNCATE visits
+;
+--! SQLError 1:1 | it begins with MERGE | MERGE
+MERGE INTO visits USING visits ON TRUE WHEN MATCHED THEN DELETE
+;
+--! SQLError 1:1 | it begins with DROP | DROP
+DROP TABLE visits
+;
+--! SQLError 1:1 | it begins with CREATE | CREATE
+CREATE TABLE copy AS SELECT * FROM visits
+;
+--! SQLError 1:1 | it begins with CREATE | CREATE
+CREATE OR REPLACE MACRO f(x) AS x + 1
+;
+--! SQLError 1:1 | it begins with ALTER | ALTER
+ALTER TABLE visits ADD COLUMN x INT
+;
+--! SQLError 1:1 | it begins with COPY | COPY
+COPY visits TO 'visits.csv'
+;
+--! SQLError 1:1 | it begins with EXPORT | EXPORT
+EXPORT DATABASE 'd'
+;
+--! SQLError 1:1 | it begins with IMPORT | IMPORT
+IMPORT DATABASE 'd'
+;
+--! SQLError 1:1 | it begins with PRAGMA | PRAGMA
+PRAGMA table_info('visits')
+;
+--! SQLError 1:1 | it begins with ATTACH | ATTACH
+ATTACH 'other.db' AS other
+;
+--! SQLError 1:1 | it begins with DETACH | DETACH
+DETACH other
+;
+--! SQLError 1:1 | it begins with INSTALL | INSTALL
+INSTALL httpfs
+;
+--! SQLError 1:1 | it begins with LOAD | LOAD
+LOAD httpfs
+;
+--! SQLError 1:1 | it begins with SET | SET
+SET threads = 1
+;
+--! SQLError 1:1 | it begins with RESET | RESET
+RESET threads
+;
+--! SQLError 1:1 | it begins with USE | USE
+USE other
+;
+--! SQLError 1:1 | it begins with CALL | CALL
+CALL pragma_version()
+;
+--! SQLError 1:1 | it begins with EXPLAIN | EXPLAIN
+EXPLAIN SELECT COUNT(*) FROM visits
+;
+--! SQLError 1:1 | it begins with DESCRIBE | DESCRIBE
+DESCRIBE visits
+;
+--! SQLError 1:1 | it begins with SHOW | SHOW
+SHOW TABLES
+;
+--! SQLError 1:1 | it begins with SUMMARIZE | SUMMARIZE
+SUMMARIZE visits
+;
+--! SQLError 1:1 | it begins with VACUUM | VACUUM
+VACUUM
+;
+--! SQLError 1:1 | it begins with BEGIN | BEGIN
+BEGIN TRANSACTION
+;
+--! SQLError 1:1 | it begins with PREPARE | PREPARE
+PREPARE q AS SELECT COUNT(*) FROM visits
+;
+--! SQLError 1:1 | it begins with TABLE | TABLE
+TABLE visits
+;
+--! SQLError 1:1 | it begins with VALUES | VALUES
+VALUES (1), (2)
+;
+--! SQLError 1:1 | it begins with PIVOT | PIVOT
+PIVOT visits ON ward USING COUNT(*)
+;
+--! SQLError 1:1 | it begins with UNPIVOT | UNPIVOT
+UNPIVOT visits ON age, score
+;
+--! SQLError | there are 2 statements | 
+SELECT COUNT(*) FROM visits; SELECT COUNT(*) FROM visits
+;
+--! SQLError | there are 2 statements | 
+SELECT COUNT(*) FROM visits; DROP TABLE visits
+;
+--! SQLError | there are 3 statements | 
+SELECT 1; SELECT 2; SELECT 3
+;
+
+-- == does not parse
+--! SQLError 1:43 | this is not expected here | XOR
+SELECT COUNT(*) FROM visits WHERE age > 5 XOR active
+;
+--! SQLError 1:22 | this is not expected here | b
+SELECT COUNT(*) AS a b FROM visits
+;
+--! SQLError 1:16 | Expecting ) | FROM
+SELECT COUNT(* FROM visits
+;
+--! SQLError 1:29 | something is missing here | WHERE
+SELECT COUNT(*) FROM visits WHERE
+;
+--! SQLError 4:3 | something is missing here | )
+SELECT COUNT(*)
+FROM visits
+WHERE age > 5 AND
+  )
+;
+--! SQLError 1:17 | a table name is missing here | FROM
+SELECT COUNT(*) FROM
+;
+--! SQLError 1:12 | something is missing here | )
+SELECT SUM() FROM visits
+;
+--! SQLError 1:21 | there are too many arguments | )
+SELECT SUM(age, cost) FROM visits
+;
+--! SQLError 1:42 | a quote or a comment is not closed | '
+SELECT COUNT(*) FROM visits WHERE name = 'unclosed
+;
+--! SQLError 1:14 | a quote or a comment is not closed | "
+SELECT COUNT("age) FROM visits
+;
+--! SQLError 1:17 | a quote or a comment is not closed | /*
+SELECT COUNT(*) /* unclosed FROM visits
+;
+--! SQLError 1:29 | GROUP BY names nothing | GROUP BY
+SELECT COUNT(*) FROM visits GROUP BY
+;
+
+-- == tables
+--! SQLError | there is no FROM | 
+SELECT COUNT(*)
+;
+--! SQLError | there is no FROM | 
+SELECT
+;
+--! SQLError 1:22 | no such table | nothing
+SELECT COUNT(*) FROM nothing
+;
+--! SQLError 1:22 | did you mean visits? | visit
+SELECT COUNT(*) FROM visit
+;
+--! SQLError 1:22 | did you mean visits? | vísits
+SELECT COUNT(*) FROM vísits
+;
+--! SQLError 1:22 | no such table | 日本
+SELECT COUNT(*) FROM 日本
+;
+--! SQLError 1:22 | only a registered table | 'visits.parquet'
+SELECT COUNT(*) FROM 'visits.parquet'
+;
+--! SQLError 1:22 | only a registered table | "/etc/passwd"
+SELECT COUNT(*) FROM "/etc/passwd"
+;
+--! SQLError 1:22 | only a registered table | read_parquet('visits.parquet')
+SELECT COUNT(*) FROM read_parquet('visits.parquet')
+;
+--! SQLError 1:22 | only a registered table | read_csv_auto('/etc/passwd')
+SELECT COUNT(*) FROM read_csv_auto('/etc/passwd')
+;
+--! SQLError 1:22 | only a registered table | glob('*')
+SELECT COUNT(*) FROM glob('*')
+;
+--! SQLError 1:22 | only a registered table | range(5)
+SELECT COUNT(*) FROM range(5)
+;
+--! SQLError 1:22 | only a registered table | main.visits
+SELECT COUNT(*) FROM main.visits
+;
+--! SQLError 1:22 | only a registered table | information_schema.tables
+SELECT COUNT(*) FROM information_schema.tables
+;
+--! SQLError 1:22 | no such table | duckdb_settings
+SELECT COUNT(*) FROM duckdb_settings
+;
+--! SQLError 1:22 | only a registered table | duckdb_settings
+SELECT COUNT(*) FROM duckdb_settings()
+;
+--! SQLError 1:22 | only a registered table | (SELECT * FROM visits)
+SELECT COUNT(*) FROM (SELECT * FROM visits)
+;
+--! SQLError 1:22 | only a registered table | (SELECT * FROM visits ORDER BY age LIMIT 10) AS t
+SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY age LIMIT 10) AS t
+;
+--! SQLError 1:31 | only a registered table | 1)) AS t(x
+SELECT COUNT(*) FROM (VALUES (1)) AS t(x)
+;
+--! SQLError 1:32 | columns cannot be renamed here | v(x, y, z, age)
+SELECT SUM(age) FROM visits AS v(x, y, z, age)
+;
+--! SQLError 1:22 | only a registered table | visits TABLESAMPLE 10
+SELECT COUNT(*) FROM visits TABLESAMPLE 10%
+;
+--! SQLError 1:15 | only a registered table | visits PIVOT (COUNT(*) FOR ward IN ('er'))
+SELECT * FROM visits PIVOT (COUNT(*) FOR ward IN ('er'))
+;
+--! SQLError 1:35 | SAMPLE is not answered | SAMPLE
+SELECT COUNT(*) FROM visits USING SAMPLE 10%
+;
+--! SQLError 1:34 | JOIN is not answered | JOIN
+SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.id = b.id
+;
+--! SQLError 1:30 | JOIN is not answered | visits AS b
+SELECT COUNT(*) FROM visits, visits AS b
+;
+--! SQLError 1:35 | JOIN is not answered | JOIN
+SELECT COUNT(*) FROM visits CROSS JOIN visits AS b
+;
+--! SQLError 1:39 | JOIN is not answered | JOIN
+SELECT COUNT(*) FROM visits AS a SEMI JOIN visits AS b USING (id)
+;
+--! SQLError 1:39 | JOIN is not answered | JOIN
+SELECT COUNT(*) FROM visits AS a LEFT JOIN nothing AS b ON TRUE
+;
+--! SQLError 1:1 | WITH is not answered | WITH
+WITH t AS (SELECT * FROM visits) SELECT COUNT(*) FROM t
+;
+--! SQLError 1:1 | WITH is not answered | WITH
+WITH t AS (SELECT 1) SELECT COUNT(*) FROM visits
+;
+--! SQLError 1:29 | UNION is not answered | UNION
+SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM visits
+;
+--! SQLError 1:29 | EXCEPT is not answered | EXCEPT
+SELECT COUNT(*) FROM visits EXCEPT SELECT 5
+;
+--! SQLError 1:30 | INTERSECT is not answered | INTERSECT
+(SELECT COUNT(*) FROM visits INTERSECT SELECT 5)
+;
+
+-- == rows
+--! SQLError 1:8 | the query returns rows | *
+SELECT * FROM visits
+;
+--! SQLError 1:8 | the query returns rows | visits.*
+SELECT visits.* FROM visits
+;
+--! SQLError 1:8 | the query returns rows | *
+SELECT *, COUNT(*) FROM visits
+;
+--! SQLError 1:8 | the query returns rows | * EXCLUDE (id)
+SELECT * EXCLUDE (id) FROM visits
+;
+--! SQLError | the query returns rows | 
+FROM visits
+;
+--! SQLError 1:8 | the query returns rows | 5
+SELECT 5 FROM visits
+;
+--! SQLError 1:8 | the query returns rows | ward
+SELECT ward FROM visits GROUP BY ward
+;
+--! SQLError 1:8 | neither a group key nor inside an aggregate | age
+SELECT age FROM visits
+;
+--! SQLError 1:8 | neither a group key nor inside an aggregate | age
+SELECT age, COUNT(*) FROM visits
+;
+--! SQLError 1:14 | neither a group key nor inside an aggregate | age
+SELECT ward, age + 1, COUNT(*) FROM visits GROUP BY ward
+;
+--! SQLError 1:56 | neither a group key nor inside an aggregate | age
+SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING age > 5
+;
+--! SQLError 1:38 | neither a group key nor inside an aggregate | age
+SELECT COUNT(*) FROM visits ORDER BY age
+;
+--! SQLError 1:8 | neither a group key nor inside an aggregate | age
+SELECT age + 1, COUNT(*) FROM visits GROUP BY 1 + age
+;
+--! SQLError 1:8 | neither a group key nor inside an aggregate | sex
+SELECT sex AS ward, COUNT(*) FROM visits GROUP BY ward
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT ward FROM visits
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT COUNT(*) FROM visits
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT ON (ward) COUNT(*) FROM visits
+;
+--! SQLError 1:29 | QUALIFY is not answered | QUALIFY
+SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1
+;
+--! SQLError 1:29 | WINDOW is not answered | WINDOW
+SELECT COUNT(*) FROM visits WINDOW w AS (ORDER BY age)
+;
+--! SQLError 1:8 | window functions | COUNT(*) OVER ()
+SELECT COUNT(*) OVER () FROM visits
+;
+--! SQLError 1:8 | window functions | SUM(COUNT(*)) OVER ()
+SELECT SUM(COUNT(*)) OVER () FROM visits
+;
+--! SQLError 1:8 | window functions | ROW_NUMBER() OVER (ORDER BY age)
+SELECT ROW_NUMBER() OVER (ORDER BY age) FROM visits
+;
+--! SQLError 1:14 | window functions | RANK() OVER (ORDER BY COUNT(*))
+SELECT ward, RANK() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
+;
+--! SQLError 1:29 | FOR is not answered | FOR
+SELECT COUNT(*) FROM visits FOR UPDATE
+;
+--! SQLError 1:17 | INTO is not answered | INTO
+SELECT COUNT(*) INTO kept FROM visits
+;
+
+-- == columns
+--! SQLError 1:14 | no such column | nothing
+SELECT COUNT(nothing) FROM visits
+;
+--! SQLError 1:35 | did you mean age? | agee
+SELECT COUNT(*) FROM visits WHERE agee > 5
+;
+--! SQLError 1:14 | did you mean Home Zip? | "Home Zipp"
+SELECT COUNT("Home Zipp") FROM visits
+;
+--! SQLError 4:7 | no such column | nothing
+SELECT COUNT(*)
+FROM visits
+WHERE age > 5
+  AND nothing = 7
+;
+--! SQLError 1:43 | no such column | nothing
+SELECT COUNT(*) AS n FROM visits GROUP BY nothing
+;
+--! SQLError 1:41 | no such column | nothing
+SELECT COUNT(*) AS n FROM visits HAVING nothing > 5
+;
+--! SQLError 1:43 | no such column | nothing
+SELECT COUNT(*) AS n FROM visits ORDER BY nothing
+;
+--! SQLError 1:14 | no such column | ñ
+SELECT COUNT(ñ) FROM visits
+;
+--! SQLError 1:14 | no such column | rowid
+SELECT COUNT(rowid) FROM visits
+;
+--! SQLError 1:14 | no such table in this query | v.age
+SELECT COUNT(v.age) FROM visits
+;
+--! SQLError 1:14 | no such table in this query | visits.age
+SELECT COUNT(visits.age) FROM visits AS v
+;
+--! SQLError 1:40 | no such table in this query | w.age
+SELECT COUNT(*) FROM visits AS v WHERE w.age > 5
+;
+--! SQLError 1:14 | a column of type | tags
+SELECT COUNT(tags) FROM visits
+;
+
+-- == subqueries
+--! SQLError 1:19 | subqueries are not answered | (SELECT 1)
+SELECT COUNT(*) + (SELECT 1) FROM visits
+;
+--! SQLError 1:41 | subqueries are not answered | (SELECT AVG(age) FROM visits)
+SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits)
+;
+--! SQLError 1:35 | subqueries are not answered | EXISTS (SELECT 1)
+SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1)
+;
+--! SQLError 1:35 | IN takes a list | age IN (SELECT 5)
+SELECT COUNT(*) FROM visits WHERE age IN (SELECT 5)
+;
+--! SQLError | there is no FROM | 
+SELECT (SELECT COUNT(*) FROM visits)
+;
+--! SQLError 1:43 | LIMIT takes a whole number | 1
+SELECT COUNT(*) FROM visits LIMIT (SELECT 1)
+;
+
+-- == aggregates
+--! QueryError 1:8 | is not an aggregate that can be measured | MIN(age)
+SELECT MIN(age) FROM visits
+;
+--! QueryError 1:8 | is not an aggregate that can be measured | MAX(age)
+SELECT MAX(age) FROM visits
+;
+--! QueryError 1:8 | is not an aggregate that can be measured | MEDIAN(age)
+SELECT MEDIAN(age) FROM visits
+;
+--! QueryError 1:8 | is not an aggregate that can be measured | STDDEV(age)
+SELECT STDDEV(age) FROM visits
+;
+--! QueryError 1:8 | is not an aggregate that can be measured | STRING_AGG(name, ',')
+SELECT STRING_AGG(name, ',') FROM visits
+;
+--! QueryError 1:8 | is not an aggregate that can be measured | LIST(age)
+SELECT LIST(age) FROM visits
+;
+--! QueryError 1:8 | is not an aggregate that can be measured | APPROX_COUNT_DISTINCT(age)
+SELECT APPROX_COUNT_DISTINCT(age) FROM visits
+;
+--! QueryError 1:8 | is not an aggregate that can be measured | ABS(age) FILTER (WHERE age > 5)
+SELECT ABS(age) FILTER (WHERE age > 5) FROM visits
+;
+--! SQLError 1:8 | is not an aggregate that can be measured | ANY_VALUE(ward)
+SELECT ANY_VALUE(ward), COUNT(*) FROM visits
+;
+--! QueryError 1:8 | is not supported | COUNT(DISTINCT age)
+SELECT COUNT(DISTINCT age) FROM visits
+;
+--! QueryError 1:8 | is not supported | COUNT(DISTINCT *)
+SELECT COUNT(DISTINCT *) FROM visits
+;
+--! QueryError 1:8 | is not supported | SUM(DISTINCT age)
+SELECT SUM(DISTINCT age) FROM visits
+;
+--! QueryError 1:8 | is not supported | AVG(DISTINCT age)
+SELECT AVG(DISTINCT age) FROM visits
+;
+--! QueryError 1:8 | has 2 arguments | COUNT(age, cost)
+SELECT COUNT(age, cost) FROM visits
+;
+--! QueryError 1:8 | has 0 arguments | SUM(*)
+SELECT SUM(*) FROM visits
+;
+--! QueryError 1:8 | adds up a VARCHAR | SUM(name)
+SELECT SUM(name) FROM visits
+;
+--! QueryError 1:8 | adds up a DATE | AVG(day)
+SELECT AVG(day) FROM visits
+;
+--! QueryError 1:17 | is a BIGINT, not a condition | age
+SELECT COUNT_IF(age) FROM visits
+;
+--! QueryError 1:31 | is a BIGINT, not a condition | age
+SELECT COUNT(*) FILTER (WHERE age) FROM visits
+;
+--! SQLError 1:35 | an aggregate cannot stand here | COUNT(*)
+SELECT COUNT(*) FROM visits WHERE COUNT(*) > 5
+;
+--! SQLError 1:12 | an aggregate cannot stand here | AVG(age)
+SELECT SUM(AVG(age)) FROM visits
+;
+--! SQLError 1:31 | an aggregate cannot stand here | COUNT(*)
+SELECT SUM(age) FILTER (WHERE COUNT(*) > 1) FROM visits
+;
+--! SQLError 1:38 | an aggregate cannot stand here | COUNT(*)
+SELECT COUNT(*) FROM visits GROUP BY COUNT(*)
+;
+--! SQLError 1:14 | an aggregate cannot stand here | COUNT(*)
+SELECT ward, COUNT(*) FROM visits GROUP BY 2
+;
+--! SQLError 1:12 | ORDER BY is not answered inside an aggregate | age ORDER BY cost
+SELECT SUM(age ORDER BY cost) FROM visits
+;
+--! SQLError 1:8 | is not an aggregate that can be measured | SUM(age)
+SELECT SUM(age) IGNORE NULLS FROM visits
+;
+--! UnboundedError 1:8 | has no bounds | SUM(weight)
+SELECT SUM(weight) FROM visits
+;
+--! UnboundedError 1:8 | no range is declared for weight | AVG(weight + 1)
+SELECT AVG(weight + 1) FROM visits
+;
+--! UnboundedError 1:8 | has no bounds | SUM(age / score)
+SELECT SUM(age / score) FROM visits
+;
+--! UnboundedError 1:8 | has no bounds | SUM(LENGTH(name))
+SELECT SUM(LENGTH(name)) FROM visits
+;
+--! UnboundedError 1:8 | has no bounds | SUM(EXP(cost))
+SELECT SUM(EXP(cost)) FROM visits
+;
+
+-- == groups
+--! QueryError 1:44 | has no public set of values | name
+SELECT name, COUNT(*) FROM visits GROUP BY name
+;
+--! QueryError 1:46 | has no public set of values | weight
+SELECT weight, COUNT(*) FROM visits GROUP BY weight
+;
+--! QueryError 1:44 | has no public set of values | cost
+SELECT cost, COUNT(*) FROM visits GROUP BY cost
+;
+--! QueryError 1:44 | has no public set of values | seen
+SELECT seen, COUNT(*) FROM visits GROUP BY seen
+;
+--! QueryError 1:8 | has no public set of values | LOWER(name)
+SELECT LOWER(name), COUNT(*) FROM visits GROUP BY 1
+;
+--! QueryError 1:42 | names the protected unit | id
+SELECT id, COUNT(*) FROM visits GROUP BY id
+;
+--! QueryError 1:38 | groups | age
+SELECT COUNT(*) FROM visits GROUP BY age, score, day
+;
+--! SQLError 1:44 | ROLLUP is not answered | ROLLUP
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)
+;
+--! SQLError 1:54 | ROLLUP is not answered | ROLLUP
+SELECT ward, COUNT(*) FROM visits GROUP BY ward WITH ROLLUP
+;
+--! SQLError 1:44 | CUBE is not answered | CUBE
+SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, sex)
+;
+--! SQLError 1:44 | GROUPING SETS is not answered | GROUPING SETS
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), ())
+;
+--! SQLError 1:44 | GROUP BY takes a column | 3
+SELECT ward, COUNT(*) FROM visits GROUP BY 3
+;
+--! SQLError 1:44 | GROUP BY takes a column | 0
+SELECT ward, COUNT(*) FROM visits GROUP BY 0
+;
+--! SQLError 1:44 | GROUP BY takes a column | -1
+SELECT ward, COUNT(*) FROM visits GROUP BY -1
+;
+--! SQLError 1:58 | ORDER BY takes a column | 3
+SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY 3
+;
+--! SQLError 1:58 | ORDER BY takes a column | 0
+SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY 0
+;
+--! SQLError 1:58 | ORDER BY takes a column | 'ward'
+SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY 'ward'
+;
+--! SQLError 1:58 | is not an expression that is known | ward
+SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY ward COLLATE nocase
+;
+--! SQLError 1:35 | LIMIT takes a whole number | 1 + 1
+SELECT COUNT(*) FROM visits LIMIT 1 + 1
+;
+--! SQLError 1:36 | LIMIT takes a whole number | 1
+SELECT COUNT(*) FROM visits LIMIT -1
+;
+--! SQLError 1:35 | LIMIT takes a whole number | 1.5
+SELECT COUNT(*) FROM visits LIMIT 1.5
+;
+--! SQLError 1:35 | LIMIT takes a whole number | 50
+SELECT COUNT(*) FROM visits LIMIT 50%
+;
+--! SQLError 1:35 | LIMIT takes a whole number | '5'
+SELECT COUNT(*) FROM visits LIMIT '5'
+;
+--! SQLError 1:41 | LIMIT takes a whole number | 3
+SELECT COUNT(*) FROM visits FETCH FIRST 3 ROWS WITH TIES
+;
+--! SQLError 1:44 | OFFSET takes a whole number | age
+SELECT COUNT(*) FROM visits LIMIT 5 OFFSET age
+;
+--! SQLError 1:8 | a name cannot begin with __dpframe | COUNT(*) AS __dpframe_row
+SELECT COUNT(*) AS __dpframe_row FROM visits
+;
+
+-- == expressions
+--! SQLError 1:35 | the function FOO is not known | foo(age)
+SELECT COUNT(*) FROM visits WHERE foo(age) = 1
+;
+--! SQLError 1:12 | the function FLOR is not known; FLOOR is | FLOR(cost)
+SELECT SUM(FLOR(cost)) FROM visits
+;
+--! SQLError 1:14 | the function COLUMNS is not known | COLUMNS(*)
+SELECT COUNT(COLUMNS(*)) FROM visits
+;
+--! SQLError 1:8 | the function UNNEST is not known | UNNEST([1, 2])
+SELECT UNNEST([1, 2]), COUNT(*) FROM visits
+;
+--! SQLError 1:35 | the function RANDOM is not known | RANDOM()
+SELECT COUNT(*) FROM visits WHERE RANDOM() < 0.5
+;
+--! SQLError 1:41 | is not an expression that is known | CURRENT_DATE
+SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE
+;
+--! SQLError 1:42 | the function NOW is not known | NOW()
+SELECT COUNT(*) FROM visits WHERE seen > NOW()
+;
+--! SQLError 1:14 | the function READ_TEXT is not known | READ_TEXT('/etc/passwd')
+SELECT COUNT(READ_TEXT('/etc/passwd')) FROM visits
+;
+--! SQLError 1:35 | the function EQ is not known | eq(age, 5)
+SELECT COUNT(*) FROM visits WHERE eq(age, 5)
+;
+--! SQLError 1:12 | the function ADD is not known | add(age)
+SELECT SUM(add(age)) FROM visits
+;
+--! SQLError 1:35 | ILIKE is not answered | name ILIKE 'a%'
+SELECT COUNT(*) FROM visits WHERE name ILIKE 'a%'
+;
+--! SQLError 1:35 | ESCAPE is not answered | name LIKE 'a!_b' ESCAPE '!'
+SELECT COUNT(*) FROM visits WHERE name LIKE 'a!_b' ESCAPE '!'
+;
+--! SQLError 1:45 | is not a literal | ward
+SELECT COUNT(*) FROM visits WHERE name LIKE ward
+;
+--! SQLError 1:35 | LIKE takes a text | name LIKE 5
+SELECT COUNT(*) FROM visits WHERE name LIKE 5
+;
+--! SQLError 1:35 | is not an expression that is known | name SIMILAR TO 'a+'
+SELECT COUNT(*) FROM visits WHERE name SIMILAR TO 'a+'
+;
+--! SQLError 1:35 | is not an expression that is known | name ~ 'a+'
+SELECT COUNT(*) FROM visits WHERE name ~ 'a+'
+;
+--! SQLError 1:35 | the function REGEXP_MATCHES is not known | regexp_matches(name, 'a+')
+SELECT COUNT(*) FROM visits WHERE regexp_matches(name, 'a+')
+;
+--! SQLError 1:41 | INTERVAL is not answered | INTERVAL
+SELECT COUNT(*) FROM visits WHERE day + INTERVAL 1 DAY > DATE '2024-01-01'
+;
+--! SQLError 1:35 | is not an expression that is known | age & 1
+SELECT COUNT(*) FROM visits WHERE age & 1 = 1
+;
+--! SQLError 1:35 | indexing is not answered | name
+SELECT COUNT(*) FROM visits WHERE name[1] = 'A'
+;
+--! SQLError 1:36 | is not an expression that is known | age, score
+SELECT COUNT(*) FROM visits WHERE (age, score) = (1, 2)
+;
+--! SQLError | is not an expression that is known | 
+SELECT COUNT(*) FROM visits WHERE age > ?
+;
+--! SQLError | is not an expression that is known | 
+SELECT COUNT(*) FROM visits WHERE age > $1
+;
+--! SQLError 1:12 | there is no CAST to DECIMAL | CAST(cost AS DECIMAL(10, 2))
+SELECT SUM(CAST(cost AS DECIMAL(10, 2))) FROM visits
+;
+--! SQLError 1:12 | there is no CAST to REAL | cost::FLOAT
+SELECT SUM(cost::FLOAT) FROM visits
+;
+--! SQLError 1:12 | there is no CAST to | age::HUGEINT
+SELECT SUM(age::HUGEINT) FROM visits
+;
+--! SQLError 1:14 | there is no CAST to | day::TIMESTAMPTZ
+SELECT COUNT(day::TIMESTAMPTZ) FROM visits
+;
+--! SQLError 1:14 | there is no CAST to | CAST(age AS nonsense)
+SELECT COUNT(CAST(age AS nonsense)) FROM visits
+;
+--! QueryError 1:14 | a DOUBLE does not convert to VARCHAR | cost::VARCHAR
+SELECT COUNT(cost::VARCHAR) FROM visits
+;
+--! QueryError 1:35 | BIGINT and VARCHAR do not mix | age = 'x'
+SELECT COUNT(*) FROM visits WHERE age = 'x'
+;
+--! QueryError 1:35 | BIGINT and VARCHAR do not mix | name > 5
+SELECT COUNT(*) FROM visits WHERE name > 5
+;
+--! QueryError 1:35 | BIGINT and DATE do not mix | day > 5
+SELECT COUNT(*) FROM visits WHERE day > 5
+;
+--! QueryError 1:35 | 'soon' is not a DATE | day > 'soon'
+SELECT COUNT(*) FROM visits WHERE day > 'soon'
+;
+--! SQLError 1:41 | '2024-13-45' is not a DATE | DATE '2024-13-45'
+SELECT COUNT(*) FROM visits WHERE day > DATE '2024-13-45'
+;
+--! QueryError 1:35 | it takes numbers, not VARCHAR | -name
+SELECT COUNT(*) FROM visits WHERE -name = 1
+;
+--! QueryError 1:12 | it takes numbers, not VARCHAR | ward + 1
+SELECT SUM(ward + 1) FROM visits
+;
+--! QueryError 1:8 | it takes numbers, not VARCHAR | ward + 1
+SELECT ward + 1, COUNT(*) FROM visits GROUP BY ward
+;
+--! QueryError 1:35 | BOOLEAN is needed, and BIGINT was given | NOT age
+SELECT COUNT(*) FROM visits WHERE NOT age
+;
+--! QueryError 1:35 | BOOLEAN is needed, and BIGINT was given | age AND active
+SELECT COUNT(*) FROM visits WHERE age AND active
+;
+--! QueryError 1:35 | is a BIGINT, not a condition | age
+SELECT COUNT(*) FROM visits WHERE age
+;
+--! QueryError 1:8 | is a BIGINT, not a condition | COUNT(*)
+SELECT COUNT(*) AS n FROM visits HAVING n
+;
+--! QueryError 1:12 | do not mix | CASE WHEN active THEN 1 ELSE 'x' END
+SELECT SUM(CASE WHEN active THEN 1 ELSE 'x' END) FROM visits
+;
+--! QueryError 1:12 | integer division and MOD take integers | change // 2
+SELECT SUM(change // 2) FROM visits
+;
+--! QueryError 1:8 | integer division and MOD take integers | AVG(cost) % 2
+SELECT AVG(cost) % 2 FROM visits
+;
+--! QueryError 1:12 | EXTRACT knows no 'epoch' | EXTRACT(epoch FROM seen)
+SELECT SUM(EXTRACT(epoch FROM seen)) FROM visits
+;
+--! QueryError 1:12 | it takes a DATE or a TIMESTAMP | EXTRACT(month FROM age)
+SELECT SUM(EXTRACT(month FROM age)) FROM visits
+;
+--! QueryError 1:14 | DATE_TRUNC knows no 'decade' | DATE_TRUNC('decade', day)
+SELECT COUNT(DATE_TRUNC('decade', day)) FROM visits
+;
+--! QueryError 1:12 | ROUND takes a number of digits | ROUND(cost, 99)
+SELECT SUM(ROUND(cost, 99)) FROM visits
+;
+--! SQLError 1:24 | is not a literal | age
+SELECT SUM(ROUND(cost, age)) FROM visits
+;
+--! SQLError 1:12 | is not understood here | CEIL(cost, 1)
+SELECT SUM(CEIL(cost, 1)) FROM visits
+;
+--! SQLError 1:23 | is not a literal | age
+SELECT SUM(POWER(age, age)) FROM visits
+;
+--! QueryError 1:12 | POWER takes an exponent | POWER(age, 1e9)
+SELECT SUM(POWER(age, 1e9)) FROM visits
+;
+--! SQLError 1:14 | too few or too many arguments | SUBSTRING(name)
+SELECT COUNT(SUBSTRING(name)) FROM visits
+;
+--! QueryError 1:14 | SUBSTRING takes a start of 1 or more | SUBSTRING(name, 0, 2)
+SELECT COUNT(SUBSTRING(name, 0, 2)) FROM visits
+;
+--! SQLError 1:14 | TRIM removes spaces only | TRIM(BOTH 'x' FROM name)
+SELECT COUNT(TRIM(BOTH 'x' FROM name)) FROM visits
+;
+--! SQLError 1:35 | SYMMETRIC is not understood here | age BETWEEN SYMMETRIC 9 AND 5
+SELECT COUNT(*) FROM visits WHERE age BETWEEN SYMMETRIC 9 AND 5
+;
+--! SQLError 1:42 | is no finite number | 1e400
+SELECT COUNT(*) FROM visits WHERE cost > 1e400
+;
+--! SQLError 1:41 | is not an expression that is known | age
+SELECT COUNT(*) FROM visits WHERE {'a': age} = 1
+;
+--! SQLError 1:47 | is not an expression that is known | 1, 2
+SELECT COUNT(*) FROM visits WHERE age = ANY ([1, 2])
+;
+--! SQLError 1:12 | the function LOG is not known | LOG(cost)
+SELECT SUM(LOG(cost)) FROM visits
+;

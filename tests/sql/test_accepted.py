@@ -1,0 +1,200 @@
+"""What is answered means what it means to plain DuckDB, on every engine and for every unit."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import dpframe as dp
+
+FILE = Path(__file__).parent / "accepted.sql"
+
+
+def statements() -> Iterator[tuple[str, str, bool]]:
+    """The claim above each statement, its text, and whether it is about units."""
+    for chunk in re.split(r";[ \t]*\n", FILE.read_text(encoding="utf-8")):
+        lines = chunk.split("\n")
+        first = next((i for i, line in enumerate(lines) if line and not line.startswith("--")), 0)
+        above = [line for line in lines[:first] if line]
+        text = "\n".join(lines[first:]).strip()
+        if text:
+            claims = [line[3:] for line in above if line.startswith("-- ")]
+            yield claims[-1], text, "--: unit" in above
+
+
+STATEMENTS = list(statements())
+PLACES = [
+    (engine, gaps, unit)
+    for engine in ("duckdb", "polars")
+    for gaps, unit in ((False, False), (True, False), (True, True))
+]
+
+
+@pytest.fixture(scope="module")
+def plain(tables: dict[bool, pl.DataFrame]) -> Iterator[dict[bool, duckdb.DuckDBPyConnection]]:
+    """Plain DuckDB, told to yield NULL where a division has no answer, as dpframe does."""
+    connections = {}
+    for gaps, table in tables.items():
+        connections[gaps] = duckdb.connect()
+        connections[gaps].execute("SET ieee_floating_point_ops = false")
+        connections[gaps].execute("SET error_on_division_by_zero = false")
+        connections[gaps].register("visits", table)
+    yield connections
+    for connection in connections.values():
+        connection.close()
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Whether two values are equal, up to the grid that floats are coded on."""
+    if isinstance(theirs, Decimal):
+        theirs = float(theirs)
+    number = isinstance(ours, int | float) and not isinstance(ours, bool)
+    if number and isinstance(theirs, int | float) and not isinstance(theirs, bool):
+        return math.isclose(ours, theirs, rel_tol=1e-7, abs_tol=1e-5)
+    return bool(ours == theirs) and type(ours) is type(theirs)
+
+
+def same_rows(ours: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]]) -> bool:
+    return len(ours) == len(theirs) and all(
+        len(a) == len(b) and all(map(same, a, b)) for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def in_any_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=lambda row: [(v is not None, str(type(v)), v) for v in row])
+
+
+def without_empty_groups(frame: pl.DataFrame) -> pl.DataFrame:
+    """Public groups are present even where the plain engine, which reads keys from rows, has none."""
+    names = {name.lower(): name for name in frame.columns}
+    return frame.filter(pl.col(names["n"]) != 0) if "n" in names and frame.height > 1 else frame
+
+
+def compare(text: str, release: dp.Release, expected: list[tuple[Any, ...]]) -> None:
+    rows = without_empty_groups(release.frame).rows()
+    if not re.search(r"\bORDER\s+BY\b", text, re.IGNORECASE):
+        rows, expected = in_any_order(rows), in_any_order(expected)
+    assert same_rows(rows, expected), f"{text}\nours   {rows[:8]}\ntheirs {expected[:8]}"
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("place", PLACES, ids=lambda p: f"{p[0]}-{'gaps' * p[1]}-{'unit' * p[2]}")
+@pytest.mark.parametrize(
+    ("claim", "text", "about_units"), STATEMENTS, ids=[s[0] for s in STATEMENTS]
+)
+def test_without_noise_the_answer_is_that_of_plain_duckdb(
+    claim: str,
+    text: str,
+    about_units: bool,
+    place: tuple[str, bool, bool],
+    sessions: dict[tuple[str, bool, bool], dp.Session],
+    plain: dict[bool, duckdb.DuckDBPyConnection],
+) -> None:
+    if about_units and not place[2]:
+        pytest.skip("each row is its own unit")
+    expected = plain[place[1]].execute(text).fetchall()
+    compare(text, sessions[place].sql(text, epsilon=1, fresh=True), expected)
+
+
+def test_there_are_at_least_150_statements_with_claims_of_their_own() -> None:
+    assert len(STATEMENTS) >= 150
+    assert len({text for _, text, _ in STATEMENTS}) == len(STATEMENTS)
+    assert len({claim for claim, _, _ in STATEMENTS}) > 0.95 * len(STATEMENTS)
+
+
+# --- statements that nobody thought of -----------------------------------------------------------
+
+
+class Grammar:
+    """Random statements, with as few parentheses as SQL allows: precedence is part of the claim."""
+
+    NUMBERS = ("age", "score", "change", "3", "-2", "0.5", "(age + 1)", "- score", "abs(score)")
+    WHOLE = ("age % 7", "score // 3", "2 ** 2", "LEAST(age, score)", "COALESCE(age, 5)")
+    TEXTS = ("ward", "name", "sex", "'er'", "lower(name)", "ward || 'x'", "LEFT(name, 2)")
+    CONDITIONS = (
+        "active",
+        "TRUE",
+        "NULL",
+        "age IS NULL",
+        "ward IN ('er', 'gp')",
+        "ward NOT IN ('er', NULL)",
+        "name LIKE '%b%'",
+        "name NOT LIKE 'A%'",
+        "age BETWEEN 10 AND 50",
+        "age NOT BETWEEN 20 AND score",
+        "ward IS DISTINCT FROM 'er'",
+        "MONTH(day) > 6",
+        "day < '2024-05-01'",
+    )
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def number(self) -> str:
+        parts = [self.random.choice(self.NUMBERS + self.WHOLE) for _ in range(3)]
+        operators = [f" {self.random.choice('+-*/')} " for _ in range(2)]
+        return (
+            "".join(part for pair in zip(parts, [*operators, ""], strict=True) for part in pair)
+            if self.random.random() < 0.6
+            else parts[0]
+        )
+
+    def comparison(self) -> str:
+        pick = self.random.choice
+        match self.random.randrange(6):
+            case 0 | 1:
+                return f"{self.number()} {pick(['<', '<=', '=', '>', '>=', '<>'])} {self.number()}"
+            case 2:
+                return f"{pick(self.TEXTS)} {pick(['<', '=', '<>'])} {pick(self.TEXTS)}"
+            case 3:
+                return f"{self.number()} IS {pick(['', 'NOT '])}NULL"
+            case 4:
+                return f"{pick(self.NUMBERS)} IN ({pick(self.NUMBERS)}, {pick(self.NUMBERS)})"
+            case _:
+                return pick(self.CONDITIONS)
+
+    def condition(self, depth: int = 2) -> str:
+        found = []
+        for _ in range(self.random.randint(1, 3)):
+            nested = depth > 0 and self.random.random() < 0.3
+            part = f"({self.condition(depth - 1)})" if nested else self.comparison()
+            found.append(("NOT " if self.random.random() < 0.25 else "") + part)
+        words = [self.random.choice([" AND ", " OR "]) for _ in found[1:]]
+        return found[0] + "".join(w + c for w, c in zip(words, found[1:], strict=True))
+
+    def statement(self) -> str:
+        key = self.random.choice(["ward", "sex", "age // 25", "MONTH(day)", "score > 0", "active"])
+        where = f" WHERE {self.condition()}" if self.random.random() < 0.7 else ""
+        columns = f"COUNT({self.number()}) AS c, COUNT(*) FILTER (WHERE {self.condition(1)}) AS f"
+        if self.random.random() < 0.5:
+            return f"SELECT COUNT(*) AS total, {columns} FROM visits{where}"
+        return f"SELECT {key} AS k, COUNT(*) AS n, {columns} FROM visits{where} GROUP BY {key}"
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("seed", range(40))
+def test_random_statements_are_answered_as_plain_duckdb_does_or_refused(
+    seed: int,
+    sessions: dict[tuple[str, bool, bool], dp.Session],
+    plain: dict[bool, duckdb.DuckDBPyConnection],
+) -> None:
+    grammar, answered = Grammar(seed), 0
+    for _ in range(5):
+        text = grammar.statement()
+        for engine in ("duckdb", "polars"):
+            try:
+                release = sessions[engine, True, False].sql(text, epsilon=1, fresh=True)
+            except dp.UserError:
+                continue
+            compare(text, release, plain[True].execute(text).fetchall())
+            answered += 1
+    assert answered

@@ -1,0 +1,180 @@
+"""What cannot be answered is refused with its place, its reason and a fix; it costs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+import dpframe as dp
+from dpframe.engines.base import Engine
+
+FILE = Path(__file__).parent / "rejected.sql"
+
+
+class Rejected(NamedTuple):
+    text: str
+    kind: str
+    place: str
+    words: str
+    underlined: str
+
+
+def statements() -> Iterator[Rejected]:
+    for chunk in re.split(r"(?m)^--! ", FILE.read_text(encoding="utf-8"))[1:]:
+        header, _, rest = chunk.partition("\n")
+        expected, words, underlined = (part.strip(" ") for part in header.split(" | "))
+        kind, _, place = expected.partition(" ")
+        text = re.split(r"(?m)^;$", rest)[0].removesuffix("\n")
+        yield Rejected(text, kind, place, words, underlined)
+
+
+STATEMENTS = list(statements())
+
+
+@pytest.fixture(scope="module", params=["duckdb", "polars"])
+def session(request: pytest.FixtureRequest) -> dp.Session:
+    """A table whose unit is id, with a column without bounds and one that cannot be read."""
+    opened = dp.Session(dp.Budget(epsilon=1, delta=1e-6))
+    opened.register(
+        "visits",
+        request.getfixturevalue("tables")[True].with_columns(
+            weight=pl.lit(70.5), tags=pl.concat_list(pl.lit("a"), pl.lit("b"))
+        ),
+        columns=request.getfixturevalue("declarations"),
+        unit=dp.Unit("id", max_rows=5),
+        engine=request.param,
+    )
+    return opened
+
+
+@pytest.fixture(autouse=True)
+def no_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(self: Engine, request: object) -> None:
+        raise AssertionError("the data was touched")
+
+    monkeypatch.setattr(Engine, "measure", measure)
+
+
+def refusal(session: dp.Session, text: str, **cost: float) -> dp.DPFrameError:
+    before, room = session.spent, session.remaining
+    with pytest.raises(dp.UserError) as caught:
+        session.sql(text, **(cost or {"epsilon": 0.5}))
+    assert session.spent == before, "something was spent"
+    assert session.remaining == room
+    assert session.spent.releases == 0
+    return caught.value
+
+
+def underlined(message: str) -> tuple[str, str]:
+    """The place that a message names, and the words above its underline."""
+    found = re.search(r"\n  line (\d+), column (\d+):\n    (.*)\n    ( *)(\^+)", message)
+    if found is None:
+        return "", ""
+    line, column, shown, before, marks = found.groups()
+    return f"{line}:{column}", shown[len(before) : len(before) + len(marks)]
+
+
+@pytest.mark.parametrize("rejected", STATEMENTS, ids=[s.text[:60] or "empty" for s in STATEMENTS])
+def test_it_is_refused_with_its_place_and_costs_nothing(
+    rejected: Rejected, session: dp.Session
+) -> None:
+    error = refusal(session, rejected.text)
+    assert type(error).__name__ == rejected.kind
+    assert rejected.words in str(error)
+    assert underlined(error.what) == (rejected.place, rejected.underlined)
+    assert error.why
+    assert error.fix
+
+
+@pytest.mark.parametrize("rejected", STATEMENTS, ids=[s.text[:60] or "empty" for s in STATEMENTS])
+def test_no_error_of_another_library_is_chained_or_named(
+    rejected: Rejected, session: dp.Session
+) -> None:
+    error = refusal(session, rejected.text)
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert not re.search(r"sqlglot|duckdb\.|polars\.|<class|Token", str(error), re.IGNORECASE)
+
+
+def test_there_are_at_least_120_statements_each_once() -> None:
+    assert len(STATEMENTS) >= 120
+    assert len({s.text for s in STATEMENTS}) == len(STATEMENTS)
+
+
+def test_what_is_placed_is_most_of_it() -> None:
+    # Only an empty text, several statements, a missing FROM and placeholders are nowhere.
+    assert sum(1 for s in STATEMENTS if not s.place) <= 15
+
+
+# --- texts that are too long for a file of examples ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT {'(' * 500}COUNT(*){')' * 500} FROM visits",
+        f"SELECT {'(' * 150}COUNT(*){')' * 150} FROM visits",
+        f"SELECT COUNT(*) FROM visits WHERE {'NOT ' * 2000}active",
+        f"SELECT COUNT(*) FROM visits WHERE {'NOT ' * 150}active",
+        f"SELECT COUNT(*) FROM visits WHERE {'+'.join(['age'] * 3000)} > 5",
+        f"SELECT COUNT(*) FROM visits WHERE {' AND '.join(['age > 5'] * 3000)}",
+        f"SELECT COUNT(*) FROM visits WHERE {' OR '.join(['age > 5'] * 3000)}",
+        f"SELECT {'ABS(' * 300}SUM(age){')' * 300} FROM visits",
+        f"SELECT {'CASE WHEN TRUE THEN ' * 200}1{' END' * 200}, COUNT(*) FROM visits",
+        "SELECT COUNT(*) FROM " + "(SELECT * FROM " * 200 + "visits" + ")" * 200,
+        "(" * 5000 + "SELECT COUNT(*) FROM visits" + ")" * 5000,
+    ],
+    ids=lambda text: text[:40],
+)
+def test_what_is_nested_too_deeply_is_refused(text: str, session: dp.Session) -> None:
+    error = refusal(session, text)
+    assert "nested too deeply" in str(error) or "only a registered table" in str(error)
+
+
+def test_a_long_line_is_shown_around_the_place(session: dp.Session) -> None:
+    text = f"SELECT COUNT(*) FROM visits WHERE age IN ({', '.join(map(str, range(900)))}, nothing)"
+    error = refusal(session, text)
+    assert underlined(error.what) == (f"1:{text.index('nothing') + 1}", "nothing")
+    assert max(map(len, str(error).split("\n"))) < 250
+
+
+@pytest.mark.parametrize("text", [None, 5, b"SELECT 1", ["SELECT 1"], pl.col("age")])
+def test_a_query_is_a_text(text: object, session: dp.Session) -> None:
+    with pytest.raises(dp.ParameterError, match="the query is a"):
+        session.query(text)  # type: ignore[arg-type]
+
+
+def test_tabs_and_control_characters_do_not_move_the_underline(session: dp.Session) -> None:
+    error = refusal(session, "SELECT\tCOUNT(\x1b[31mnothing) FROM visits")
+    assert "\x1b" not in str(error)
+    error = refusal(session, "SELECT\t\tCOUNT(nothing)\tFROM visits")
+    assert underlined(error.what) == ("1:15", "nothing")
+
+
+def test_the_session_answers_after_any_number_of_refusals(
+    session: dp.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rejected in STATEMENTS[:40]:
+        refusal(session, rejected.text)
+    assert "cost    epsilon 0.5" in session.query("SELECT COUNT(*) FROM visits").explain(
+        epsilon=0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT SUM(weight) FROM visits", 'columns={"weight": dp.Range(low, high)}'),
+        ("SELECT COUNT(*) FROM nowhere", 'session.register("nowhere"'),
+        ("SELECT age FROM visits", "GROUP BY age, or AVG(age)"),
+        ("SELECT COUNT(*) FROM visits WHERE name ILIKE 'a%'", "LOWER(x) LIKE"),
+        ("SELECT COUNT(DISTINCT age) FROM visits", "COUNT(DISTINCT id)"),
+    ],
+)
+def test_the_fix_is_something_to_write(text: str, words: str, session: dp.Session) -> None:
+    assert words in refusal(session, text).fix
