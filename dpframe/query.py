@@ -118,10 +118,11 @@ class Query:
             parts = NoisyParts(self._compiled, offer.layout, offer.laws, self._exact(offer))
             note = "the table is public: exact, at no cost"
             return Release(parts, offer.loss, self._asking.source, note=note)
+        # Before the charge: where warnings are errors, nothing may be spent for no answer.
+        _warn(offer.loss, self._compiled, self._asking)
         charge = self._asking.ledger.charge(
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
-        _warn(offer.loss, self._compiled, charge.room.epsilon, self._asking.budget)
         parts = NoisyParts(self._compiled, offer.layout, offer.laws, self._noisy(offer))
         if self._version is not None:
             charge.store(kept_parts(parts, self._version))
@@ -192,8 +193,11 @@ class Query:
         return f"<Query: {' '.join(self._asked.split())}>"
 
 
-def _warn(loss: Loss, compiled: Compiled, room: Fraction, budget: Budget) -> None:
+def _warn(loss: Loss, compiled: Compiled, asking: Asking) -> None:
     """Say plainly what a careful owner would want to know; all of it is public."""
+    ledger, budget = asking.ledger, asking.budget
+    if not ledger.filter.admits(ledger.spent, loss):
+        return  # it will be refused
     if math.isfinite(loss.epsilon) and loss.epsilon > 1:
         warnings.warn(
             f"this release costs epsilon {float(loss.epsilon):.3g}: above 1, one unit can change"
@@ -209,6 +213,7 @@ def _warn(loss: Loss, compiled: Compiled, room: Fraction, budget: Budget) -> Non
             PrivacyWarning,
             stacklevel=4,
         )
+    room = ledger.filter.room(ledger.filter.after(ledger.spent, loss)).epsilon
     if budget.epsilon is not None and room < budget.epsilon / 10:
         warnings.warn(
             f"the budget is nearly gone: epsilon {float(room):.3g} remains",

@@ -156,8 +156,10 @@ class Session:
             lines.append(f"table      {table.name} on {self._engines[table.name].name}")
             lines.append(f"  protects {unit_text(table)}")
             width = max(map(len, table.storage))
+            types = max(len(stored.name) for stored in table.storage.values())
             for column, stored in table.storage.items():
-                lines.append(f"  {column.ljust(width)}  {stored.name}  {_known(table, column)}")
+                known = _known(table, column)
+                lines.append(f"  {column.ljust(width)}  {stored.name.ljust(types)}  {known}")
         return "\n".join(lines)
 
     # --- the budget ------------------------------------------------------------------------------

@@ -588,7 +588,7 @@ class Grammar:
                 b = a if self.below(3) == 0 else self.whole(depth - 1)
                 return Sql(f"({a.text} * {b.text})", a.bounded and b.bounded)
             case 3:
-                return Sql(f"(-{a.text})", a.bounded)
+                return Sql(f"(- {a.text})", a.bounded)
             case 4:
                 return Sql(f"ABS({a.text})", a.bounded)
             case 5:
@@ -675,7 +675,7 @@ class Grammar:
                 return Sql(f"CAST({self.text(depth - 1).text} AS DOUBLE)", False)
             case 14:
                 x = self.real(depth - 1)
-                return Sql(f"(-{x.text})", x.bounded)
+                return Sql(f"(- {x.text})", x.bounded)
             case _:
                 return self._choices(self.real, depth)
 

@@ -109,6 +109,7 @@ def test_a_budget_nearly_gone_warns() -> None:
         asked.sql("SELECT COUNT(*) FROM t", epsilon="0.95")
 
 
+@pytest.mark.filterwarnings("ignore::dpframe.PrivacyWarning")
 def test_an_analyst_has_a_budget_of_their_own_under_the_total() -> None:
     asked = session(dp.Budget(epsilon=10))
     ann = asked.as_analyst("ann", dp.Budget(epsilon=2))
@@ -118,3 +119,10 @@ def test_an_analyst_has_a_budget_of_their_own_under_the_total() -> None:
     with pytest.raises(dp.BudgetError):
         ann.sql("SELECT COUNT(*) FROM t WHERE x > 1", epsilon=Fraction(16, 10))
     assert asked.as_analyst("ann").remaining.epsilon == Fraction(3, 2)
+
+
+def test_where_warnings_are_errors_nothing_is_spent_for_no_answer() -> None:
+    asked = session(dp.Budget(epsilon=100))
+    with pytest.raises(dp.PrivacyWarning):  # pytest turns warnings into errors
+        asked.sql("SELECT COUNT(*) FROM t", epsilon=2)
+    assert asked.spent.releases == 0

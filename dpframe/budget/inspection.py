@@ -31,7 +31,7 @@ class Verification:
 
     def __str__(self) -> str:
         return (
-            f"intact: {self.entries} entries, {self.charges} charges, {self.spent}\n"
+            f"intact: entries {self.entries}, charges {self.charges}, {self.spent}\n"
             f"head {self.head}"
         )
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpframe.budget.exact import readable
 from dpframe.budget.loss import Loss
 
 _EXACT_BITS = 256
@@ -31,6 +32,12 @@ class Spent:
     """Renyi losses at the order of the filter; 0 for filters without one."""
     delta: Fraction = Fraction(0)
     releases: int = 0
+
+    def __repr__(self) -> str:
+        sums = [] if isinstance(self.epsilon, float) else [f"epsilon {readable(self.epsilon)}"]
+        sums.append(f"rho {readable(self.rho)}")
+        sums += [f"delta {readable(self.delta)}"] if self.delta else []
+        return f"<Spent on {self.releases} releases: {', '.join(sums)}>"
 
     def plus(self, loss: Loss, order: Fraction | None = None) -> Spent:
         """Add one release."""

@@ -159,6 +159,10 @@ def withhold_rows(engine: str, run: Callable[[], T]) -> T:
         raise
     except BaseException as error:  # a panic of the engine is no Exception
         kind = type(error).__name__
+        # DuckDB reports Ctrl-C as an error of its own.
+        interrupted = isinstance(error, RuntimeError) and "interrupted" in str(error)
+    if interrupted:
+        raise KeyboardInterrupt
     raise EngineError(
         f"{engine} stopped with {kind}",
         why="its message may quote private values, so it is withheld",

@@ -57,6 +57,8 @@ def _cell(value: float | None, low: float, high: float) -> str:
     error = (high - low) / 2
     if not math.isfinite(error):
         return f"{number(value, 0)} ± unknown"
+    if error == 0:  # no unit can change it: there is no noise to speak of
+        return number(value, 0)
     return f"{number(value, error)} ± {number(error, error)}"
 
 
@@ -86,7 +88,10 @@ def text_table(frame: pl.DataFrame, bounds: Bounds, caption: str) -> str:
     return "\n".join(part for part in [line(names), rule, *rows, _more(frame), caption] if part)
 
 
-_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px;margin:4px 0"
+_STYLE = (
+    "border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px;margin:4px 0;"
+    "color:inherit"
+)
 
 
 def html_table(frame: pl.DataFrame, bounds: Bounds, caption: str) -> str:
@@ -115,4 +120,4 @@ def _html_cell(text: str, side: str) -> str:
     shown = html.escape(value if plus_minus and side == "right" else text)
     if plus_minus and side == "right":
         shown += f' <span style="opacity:.6">± {html.escape(error)}</span>'
-    return f'<td style="text-align:{side};padding:3px 12px">{shown}</td>'
+    return f'<td style="text-align:{side};padding:3px 12px;white-space:nowrap">{shown}</td>'

@@ -35,8 +35,11 @@ class Offer:
 
     @property
     def scales(self) -> str:
-        """The scale of every part's noise, for the ledger."""
-        return ", ".join("exact" if law is None else _scale(law) for law in self.laws)
+        """The scale of every part's noise in units of value, for the ledger."""
+        return ", ".join(
+            "exact" if law is None else f"{float(_scale(law)) * self.layout.step(i):.6g}"
+            for i, law in enumerate(self.laws)
+        )
 
     def deviation(self, aggregate: int) -> float:
         """The predicted standard deviation, up to the factor that its recipe leaves out."""
@@ -51,9 +54,9 @@ class Offer:
         return math.hypot(*moves)
 
 
-def _scale(law: Law) -> str:
-    scale = law.scale if isinstance(law, DiscreteLaplace) else law.sigma  # type: ignore[attr-defined]
-    return f"{float(scale):.6g}"
+def _scale(law: Law) -> Fraction:
+    scale: Fraction = law.scale if isinstance(law, DiscreteLaplace) else law.sigma  # type: ignore[attr-defined]
+    return scale
 
 
 def laplace_offer(compiled: Compiled, epsilon: Fraction) -> Offer:

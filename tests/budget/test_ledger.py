@@ -363,6 +363,6 @@ def test_the_commands_print_and_give_a_status(tmp_path):
     assert "remaining  epsilon 0.9 or rho 0.0206" in text
     text, status = verify(path, head)
     assert status == 0
-    assert text.startswith("intact: 2 entries, 1 charges, epsilon 0.1 of 1 (delta 1e-6)\nhead 2:")
+    assert text.startswith("intact: entries 2, charges 1, epsilon 0.1 of 1 (delta 1e-6)\nhead 2:")
     assert verify(path, "2:" + 64 * "0")[1] == 1
     assert verify(tmp_path / "other.ledger")[1] == 1

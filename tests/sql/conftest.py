@@ -70,7 +70,7 @@ def session(engine: str, *, gaps: bool, unit: bool) -> dp.Session:
         visits(gaps=gaps),
         columns=declared(gaps=gaps),
         engine=engine,  # type: ignore[arg-type]
-        unit=dp.Unit("id", max_rows=ROWS) if unit else None,
+        unit=dp.Unit("id", max_rows=16) if unit else None,
     )
     return opened
 

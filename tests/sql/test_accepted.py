@@ -32,10 +32,12 @@ def statements() -> Iterator[tuple[str, str, bool]]:
 
 
 STATEMENTS = list(statements())
+# Engine, gaps, unit: each engine meets each state of the table and each unit.
 PLACES = [
-    (engine, gaps, unit)
-    for engine in ("duckdb", "polars")
-    for gaps, unit in ((False, False), (True, False), (True, True))
+    ("duckdb", False, False),
+    ("polars", True, False),
+    ("duckdb", True, True),
+    ("polars", False, True),
 ]
 
 
@@ -181,7 +183,7 @@ class Grammar:
 
 
 @pytest.mark.usefixtures("no_noise")
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_random_statements_are_answered_as_plain_duckdb_does_or_refused(
     seed: int,
     sessions: dict[tuple[str, bool, bool], dp.Session],
