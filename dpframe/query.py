@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -44,7 +45,12 @@ class Query:
     """A question that was understood and costs nothing yet."""
 
     def __init__(
-        self, asking: Asking, compiled: Compiled, engine: Engine, version: str | None, asked: str
+        self,
+        asking: Asking,
+        compiled: Compiled,
+        engine: Engine,
+        version: Callable[[], str | None],
+        asked: str,
     ) -> None:
         self._asking = asking
         self._compiled = compiled
@@ -123,9 +129,10 @@ class Query:
         charge = self._asking.ledger.charge(
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
+        version = self._version()
         parts = NoisyParts(self._compiled, offer.layout, offer.laws, self._noisy(offer))
-        if self._version is not None:
-            charge.store(kept_parts(parts, self._version))
+        if version is not None and self._version() == version:  # it did not change meanwhile
+            charge.store(kept_parts(parts, version))
         return Release(parts, offer.loss, self._asking.source)
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
@@ -157,14 +164,15 @@ class Query:
 
     def _known(self, cost: Cost) -> NoisyParts | None:
         """The parts from earlier releases, if all are there."""
-        if self._version is None or self._compiled.table.public:
+        version = self._version()
+        if version is None or self._compiled.table.public:
             return None
         limits = None
         if cost.is_said or self._asking.default_share:
             offer = self._offer(cost)
             names = [name for name, _ in self._compiled.aggregates]
             limits = {name: offer.deviation(i) for i, name in enumerate(names)}
-        return reusable(self._compiled, self._asking.ledger.find, self._version, limits)
+        return reusable(self._compiled, self._asking.ledger.find, version, limits)
 
     def _offer(self, cost: Cost) -> Offer:
         return offer_for(self._compiled, cost, self._asking.budget, self._asking.default_share)

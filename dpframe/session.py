@@ -240,7 +240,7 @@ class Session:
         compiled = compile_plan(plan, self._tables[name], engine.evaluate)
         PostProcessing(compiled).check()
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
-        return Query(asking, compiled, engine, self._versions[name](), asked)
+        return Query(asking, compiled, engine, self._versions[name], asked)
 
     def as_analyst(self, name: str, budget: Budget | None = None) -> Session:
         """The same tables for one analyst, whose answers are charged to a budget of their own too.
