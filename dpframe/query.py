@@ -204,8 +204,9 @@ class Query:
 def _warn(loss: Loss, compiled: Compiled, asking: Asking) -> None:
     """Say plainly what a careful owner would want to know; all of it is public."""
     ledger, budget = asking.ledger, asking.budget
-    if not ledger.filter.admits(ledger.spent, loss):
-        return  # it will be refused
+    refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
+    if refused or not ledger.filter.admits(ledger.spent, loss):
+        return  # the charge will say so
     if math.isfinite(loss.epsilon) and loss.epsilon > 1:
         warnings.warn(
             f"this release costs epsilon {float(loss.epsilon):.3g}: above 1, one unit can change"
