@@ -480,6 +480,21 @@ def quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def literal_of(value: Any, column: ColumnSpec, *, stored: bool = True) -> str | None:
+    """A value of a column as an SQL literal, or None where it has none."""
+    if stored and column.kind in ("date", "time"):
+        value = _as_key(value, column.kind, column.dtype)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    if column.kind == "text":
+        return quoted(value) if "\0" not in value else None
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
+    return str(value) if abs(value) < 2**100 else None
+
+
 _FIELDS = ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy")
 _TIME_FIELDS = ("hour", "minute", "second")
 _FIELD_FUNCTIONS = ("year", "month", "day", "quarter", "week", "dayofweek", "isodow", "dayofyear")
@@ -794,6 +809,32 @@ class Grammar:
             case _:
                 return self._comparison(depth - 1)
 
+    def about_a_column(self) -> Sql:
+        """A column against literals of its own: what a WHERE clause proves of rows follows from it."""
+        found = [c for c in self.columns if c.kind != "bool" and self._own(c)]
+        if not found:
+            return self._comparison(0)
+        column = self.pick(*found)
+        own = self._own(column)
+        symbol = self.pick("<", "<=", ">", ">=", "=", "<>")
+        match self.below(6):
+            case 0:
+                return Sql(f"({column.sql} BETWEEN {self.pick(*own)} AND {self.pick(*own)})")
+            case 1:
+                return Sql(f"({column.sql} IN ({', '.join(own[: 1 + self.below(3)])}))")
+            case 2:
+                return Sql(f"({self.pick(*own)} {symbol} {column.sql})")
+            case _:
+                return Sql(f"({column.sql} {symbol} {self.pick(*own)})")
+
+    def _own(self, column: ColumnSpec) -> list[str]:
+        values = [literal_of(v, column) for v in column.pool]
+        if isinstance(column.declared, dp.Keys):
+            values += [literal_of(v, column, stored=False) for v in column.declared.values]
+        if column.kind in ("int", "float"):
+            values += ["0", "2.5", "NULL"]
+        return [v for v in dict.fromkeys(values) if v is not None]
+
     def _listed(self, depth: int) -> Sql:
         word = self.pick("IN", "NOT IN")
         match self._kind("text", "real", "day", "whole").__name__:
@@ -811,6 +852,8 @@ class Grammar:
         return Sql(f"({a.text} {word} ({', '.join(values)}))")
 
     def _comparison(self, depth: int) -> Sql:
+        if depth <= 0 and self.columns and self.below(3) == 0:
+            return self.about_a_column()
         symbol = self.pick("=", "<>", "<", "<=", ">", ">=", "!=")
         match self._kind("number", "text", "day", "moment", "condition").__name__:
             case "text":
@@ -857,7 +900,7 @@ def statements(draw: Draw, world: World) -> str:
         items.append(_finished(rows, found, aggregates) + (f" AS a{i}" if rows.below(2) else ""))
     text = f"SELECT {', '.join(items)} FROM t"
     if rows.below(5) < 3:
-        text += f" WHERE {rows.condition(2 if rows.below(3) else 1).text}"
+        text += f" WHERE {_where(rows)}"
     if group_by:
         text += f" GROUP BY {', '.join(group_by)}"
     if rows.below(4) == 0:
@@ -868,6 +911,12 @@ def statements(draw: Draw, world: World) -> str:
     if rows.below(5) == 0:
         text += f" LIMIT {rows.pick(0, 1, 5)}" + rows.pick("", " OFFSET 1")
     return text
+
+
+def _where(rows: Grammar) -> str:
+    if rows.below(2):
+        return rows.condition(2 if rows.below(3) else 1).text
+    return " AND ".join(rows.about_a_column().text for _ in range(1 + rows.below(3)))
 
 
 def _aggregate(rows: Grammar, unit: str) -> str:
@@ -915,7 +964,7 @@ def _keys(draw: Draw, world: World) -> list[str]:
     """Up to three keys whose values are public."""
     unit = getattr(world.unit, "column", None)
     finite = [c for c in world.columns if c.size <= _MOST_KEYS and c.name != unit]
-    ranged = [c for c in world.columns if c.kind == "time" and isinstance(c.declared, dp.Range)]
+    ranged = [c for c in world.columns if c.kind == "time" and _is_short(c.declared)]
     grammar = Grammar(draw, finite)
     if not (finite or ranged) or grammar.below(3) == 0:
         return []
@@ -933,6 +982,12 @@ def _keys(draw: Draw, world: World) -> list[str]:
         if size > 2000:
             break
     return list(dict.fromkeys(keys))
+
+
+def _is_short(declared: Any) -> bool:
+    if not isinstance(declared, dp.Range):
+        return False
+    return bool(declared.high.year - declared.low.year < 40)
 
 
 def _key(grammar: Grammar, column: ColumnSpec, finite: list[ColumnSpec], draw: Draw) -> str:

@@ -110,12 +110,20 @@ def _integer(column: str, domain: Domain, least: int | None, most: int | None) -
     """Clamp in the stored type, which may be wider than 64 bits, then convert."""
     low = INT64[0] if domain.low is None else domain.low
     high = INT64[1] if domain.high is None else domain.high
-    arms = ""
-    if least is None or least < low:
-        arms += f" WHEN {column} < {low} THEN {low}"
-    if most is None or most > high:
-        arms += f" WHEN {column} > {high} THEN {high}"
-    return f"CAST(CASE{arms} ELSE {column} END AS BIGINT)" if arms else f"CAST({column} AS BIGINT)"
+    below = least is None or least < low
+    above = most is None or most > high
+    if below and above:  # what lies inside comes first: nearly every row does
+        text = (
+            f"CASE WHEN {column} BETWEEN {low} AND {high} THEN {column}"
+            f" WHEN {column} < {low} THEN {low} WHEN {column} > {high} THEN {high} END"
+        )
+    elif below:
+        text = f"CASE WHEN {column} < {low} THEN {low} ELSE {column} END"
+    elif above:
+        text = f"CASE WHEN {column} > {high} THEN {high} ELSE {column} END"
+    else:
+        text = column
+    return f"CAST({text} AS BIGINT)"
 
 
 def _float(value: str, domain: Domain) -> str:

@@ -210,7 +210,7 @@ def whole_array(value: pl.Expr, like: pl.Expr) -> pl.Expr:
 
     Polars divides by a *scalar* by multiplying with its rounded reciprocal, and by an array
     exactly; a one-row batch counts as an array. So `x / 49.0` depends on where a batch ends, which
-    is to say on other rows. An array divisor is always exact. The two branches differ, so that no
-    optimiser folds them into a scalar again.
+    is to say on other rows. An array divisor is always exact. Only arithmetic with an array makes
+    one: a choice (`pl.when`) of constants is a scalar again where all rows of a batch choose alike.
     """
-    return pl.when(like.is_null()).then(pl.lit(1.0)).otherwise(value)
+    return value + (like > 0).cast(pl.Float64) * 0.0

@@ -1,0 +1,513 @@
+"""Every kind of data opens on an engine, in place; what cannot be opened is said clearly."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.io.plugins import register_io_source
+
+import dpframe as dp
+from dpframe.engines.base import Engine
+from dpframe.engines.sources import engine_for, open_data
+from dpframe.mechanisms import Law
+
+ENGINES = ("duckdb", "polars")
+ROWS = [(1, 1.5, "a"), (2, None, "b"), (3, 2.5, None), (40, 0.5, "a")]
+FRAME = pl.DataFrame(ROWS, schema={"x": pl.Int64, "y": pl.Float64, "s": pl.String}, orient="row")
+COLUMNS = {"x": dp.Range(0, 10), "y": dp.Range(0, 2), "s": dp.Keys(["a", "b", "c"])}
+
+
+@pytest.fixture(autouse=True)
+def _no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
+
+
+def session(data: Any, engine: Any = None, **options: Any) -> dp.Session:
+    opened = dp.Session(dp.Budget(epsilon=100))
+    opened.register("t", data, columns=options.pop("columns", COLUMNS), engine=engine, **options)
+    return opened
+
+
+def answers(data: Any, engine: Any = None) -> list[list[tuple[Any, ...]]]:
+    opened = session(data, engine)
+    return [
+        opened.sql("SELECT COUNT(*), COUNT(y), SUM(x), SUM(y) FROM t", epsilon=1).frame.rows(),
+        opened.sql("SELECT s, COUNT(*) FROM t GROUP BY s", epsilon=1).frame.rows(),
+    ]
+
+
+# x = 40 is clamped to 10, y = 2.5 to 2; the empty public group "c" is present.
+EXPECTED = [[(4, 3, 16, 4.0)], [("a", 2), ("b", 1), ("c", 0)]]
+
+
+def parquet(folder: Path) -> str:
+    FRAME.write_parquet(folder / "t.parquet")
+    return str(folder / "t.parquet")
+
+
+def csv(folder: Path) -> str:
+    FRAME.write_csv(folder / "t.csv")
+    return str(folder / "t.csv")
+
+
+def pattern(folder: Path) -> str:
+    for i in range(4):
+        FRAME[i : i + 1].write_parquet(folder / f"part{i}.parquet")
+    return str(folder / "part*.parquet")
+
+
+def nested(folder: Path) -> str:
+    for i in range(2):
+        (folder / f"year={i}").mkdir()
+        FRAME[2 * i : 2 * i + 2].write_csv(folder / f"year={i}" / "t.csv")
+    return str(folder / "**" / "*.csv")
+
+
+CONNECTION = duckdb.connect()
+CONNECTION.execute("CREATE TABLE stored (x BIGINT, y DOUBLE, s VARCHAR)")
+CONNECTION.executemany("INSERT INTO stored VALUES (?, ?, ?)", ROWS)
+
+SOURCES: dict[str, Any] = {
+    "frame": lambda folder: FRAME,
+    "lazy frame": lambda folder: FRAME.lazy(),
+    "scan": lambda folder: pl.scan_parquet(parquet(folder)),
+    "arrow table": lambda folder: FRAME.to_arrow(),
+    "record batch": lambda folder: FRAME.to_arrow().to_batches()[0],
+    "pandas": lambda folder: FRAME.to_pandas(),
+    "pandas arrow": lambda folder: FRAME.to_pandas(use_pyarrow_extension_array=True),
+    "parquet": parquet,
+    "parquet path": lambda folder: Path(parquet(folder)),
+    "parquet pattern": pattern,
+    "csv": csv,
+    "csv path": lambda folder: Path(csv(folder)),
+    "csv pattern": nested,
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_kind_of_data_gives_the_same_answers(
+    source: str, engine: str, tmp_path: Path
+) -> None:
+    assert answers(SOURCES[source](tmp_path), engine) == EXPECTED
+
+
+@pytest.mark.parametrize("sql", ["FROM stored", "SELECT s, y, x FROM stored WHERE x > -1"])
+def test_relations_and_tables_of_duckdb_are_read_where_they_are(sql: str) -> None:
+    assert answers(CONNECTION.sql(sql)) == EXPECTED
+    assert answers(CONNECTION.table("stored")) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("frame", "Polars"),
+        ("lazy frame", "Polars"),
+        ("scan", "Polars"),
+        ("arrow table", "DuckDB"),
+        ("pandas", "DuckDB"),
+        ("parquet", "DuckDB"),
+        ("csv", "DuckDB"),
+    ],
+)
+def test_the_engine_follows_the_data(source: str, expected: str, tmp_path: Path) -> None:
+    assert engine_for(SOURCES[source](tmp_path), None).name == expected
+
+
+def test_the_engine_can_be_asked_for() -> None:
+    assert engine_for(FRAME, "duckdb").name == "DuckDB"
+    assert engine_for(FRAME.to_arrow(), "polars").name == "Polars"
+    assert "t on DuckDB" in session(FRAME, "duckdb").describe()
+
+
+@pytest.mark.parametrize("engine", ["spark", "DuckDB", "", 5])
+def test_an_unknown_engine_is_refused(engine: Any) -> None:
+    with pytest.raises(dp.ParameterError, match="is unknown"):
+        engine_for(FRAME, engine)
+
+
+def test_a_relation_is_not_moved_to_polars() -> None:
+    with pytest.raises(dp.DeclarationError, match="stays on DuckDB"):
+        engine_for(CONNECTION.table("stored"), "polars")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        5,
+        [1, 2],
+        {"x": [1]},
+        b"t.parquet",
+        np.zeros(3),
+        FRAME["x"],
+        pd.Series([1]),
+        pa.array([1]),
+        FRAME.to_arrow().to_reader(),
+        pl.col("x"),
+        object(),
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_what_is_no_table_is_refused(data: Any) -> None:
+    with pytest.raises(dp.DeclarationError, match="cannot be registered") as caught:
+        session(data)
+    assert type(data).__name__ in str(caught.value)
+
+
+@pytest.mark.xfail(reason="reported: a raw AttributeError")
+def test_a_connection_is_no_table() -> None:
+    with pytest.raises(dp.DeclarationError):
+        session(CONNECTION)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def write(folder: Path, name: str, content: bytes) -> str:
+    (folder / name).write_bytes(content)
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("engine", [None, *ENGINES])
+@pytest.mark.parametrize(
+    "name", ["missing.parquet", "missing.csv", "no/such/*.parquet", "", "t", "a\0b.csv", "."]
+)
+def test_a_missing_file_is_said_to_be_missing(name: str, engine: Any, tmp_path: Path) -> None:
+    with pytest.raises(dp.DeclarationError, match="no file at") as caught:
+        session(str(tmp_path / name) if name else "", engine)
+    assert "parquet" in caught.value.fix
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(dp.DeclarationError, match="no file at"):
+        session(str(tmp_path))
+    with pytest.raises(dp.DeclarationError, match="no file at"):
+        session(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.xlsx", "t", "t.parquet.bak", "t.feather"])
+def test_other_endings_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(dp.DeclarationError, match="is neither Parquet nor CSV"):
+        session(write(tmp_path, name, b"{}"))
+
+
+def test_parquet_and_csv_do_not_mix(tmp_path: Path) -> None:
+    parquet(tmp_path)
+    csv(tmp_path)
+    with pytest.raises(dp.DeclarationError, match="neither Parquet nor CSV"):
+        session(str(tmp_path / "t.*"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1garbagePAR1", b"x,y\n1,2\n"])
+def test_a_damaged_parquet_file_is_refused(content: bytes, engine: str, tmp_path: Path) -> None:
+    with pytest.raises(dp.DeclarationError, match="cannot be opened") as caught:
+        session(write(tmp_path, "t.parquet", content), engine)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("ending", ["CSV", "tsv", "PARQUET", "pq"])
+def test_endings_are_read_in_any_case(ending: str, engine: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{ending}"
+    if ending.lower() in ("csv", "tsv"):
+        FRAME.write_csv(path, separator="\t" if ending == "tsv" else ",")
+    else:
+        FRAME.write_parquet(path)
+    if (ending, engine) == ("tsv", "polars"):
+        pytest.xfail("reported: Polars reads a .tsv file by commas")
+    assert answers(str(path), engine) == EXPECTED
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_names_with_quotes_and_brackets_are_names(engine: str, tmp_path: Path) -> None:
+    for name in (
+        "it's.parquet",
+        'say "hi".parquet',
+        "a;b.parquet",
+        "é日本.parquet",
+        "[ab].parquet",
+    ):
+        FRAME.write_parquet(tmp_path / name)
+        assert answers(str(tmp_path / name), engine) == EXPECTED
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_files_of_different_columns_are_refused(engine: str, tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    FRAME.select(z="x").write_parquet(tmp_path / "b.parquet")
+    try:
+        opened = session(str(tmp_path / "*.parquet"), engine)
+    except dp.DeclarationError:
+        return
+    with pytest.raises(dp.EngineError):
+        opened.sql("SELECT SUM(x) FROM t", epsilon=1)
+    pytest.xfail("reported: found only after the charge")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_that_vanished_is_an_engine_error(engine: str, tmp_path: Path) -> None:
+    path = parquet(tmp_path)
+    opened = session(path, engine)
+    Path(path).unlink()
+    with pytest.raises(dp.EngineError) as caught:
+        opened.sql("SELECT SUM(x) FROM t", epsilon=1)
+    assert caught.value.__context__ is None
+
+
+# --- CSV cells -----------------------------------------------------------------------------------
+
+
+def long_csv(folder: Path, *bad: str) -> str:
+    """Types are found in the first rows; the bad ones come long after."""
+    lines = ["x,y,s,d", *("5,1.5,a,2024-01-31" for _ in range(30_000)), *bad]
+    return write(folder, "long.csv", "\n".join(lines).encode())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "alice@example.com,1.5,a,2024-01-31",
+        "5,alice@example.com,a,2024-01-31",
+        "5,1.5,a,alice@example.com",
+        "99999999999999999999999,1e999,a,2024-13-45",
+        "NaN,inf,a,0000-00-00",
+    ],
+)
+def test_a_bad_cell_is_null_and_raises_nothing(bad: str, engine: str, tmp_path: Path) -> None:
+    opened = session(long_csv(tmp_path, bad), engine)
+    (row,) = opened.sql("SELECT COUNT(*), COUNT(x), COUNT(d) FROM t", epsilon=1).frame.rows()
+    assert row[1] >= 30_000
+    assert row[2] >= 30_000
+    if row[0] == 30_000 and engine == "duckdb":
+        pytest.xfail("reported: DuckDB skips the whole row, its reader makes the casts its own")
+    assert row[0] == 30_001
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("bad", ["5", "5,1.5,a,2024-01-31,extra,cells", '"5,1.5,a', ",,,", ""])
+def test_a_bad_line_raises_nothing(bad: str, engine: str, tmp_path: Path) -> None:
+    opened = session(long_csv(tmp_path, bad, "5,1.5,b,2024-01-31"), engine)
+    if bad.startswith('"') and engine == "polars":
+        pytest.xfail("reported: a quote that is not closed stops Polars, an error that tells a row")
+    (row,) = opened.sql("SELECT COUNT(*), SUM(x) FROM t", epsilon=1).frame.rows()
+    assert 30_000 <= row[0] <= 30_002
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_error_about_a_csv_file_quotes_no_cell(engine: str, tmp_path: Path) -> None:
+    text = "x,y\nalice@example.com,1\n" * 3 + '"alice@example.com'
+    try:
+        session(write(tmp_path, "t.csv", text.encode()), engine)
+    except dp.DPFrameError as error:
+        shown = "".join(traceback.format_exception(error))
+        assert "alice" not in shown.replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_csv_file_without_rows_has_its_columns(engine: str, tmp_path: Path) -> None:
+    opened = session(write(tmp_path, "t.csv", b"x,y\n"), engine, columns={})
+    assert opened.sql("SELECT COUNT(*) FROM t", epsilon=1).item() == 0
+
+
+# --- odd frames ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_empty_table_is_answered_like_any_other(engine: str) -> None:
+    assert answers(FRAME.clear(), engine) == [
+        [(0, 0, 0, 0.0)],
+        [("a", 0), ("b", 0), ("c", 0)],
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_columns_that_cannot_be_read_do_not_hinder_the_others(engine: str) -> None:
+    data = FRAME.with_columns(
+        pl.lit(None).alias("nothing"),
+        pl.struct(a=1).alias("record"),
+        pl.concat_list("x", "x").alias("several"),
+        pl.lit(b"x").alias("bytes"),
+        pl.duration(days=1).alias("span"),
+        pl.time(1).alias("clock"),
+    )
+    assert answers(data, engine) == EXPECTED
+    described = session(data, engine).describe()
+    assert described.count("cannot be used") >= 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        pl.Int8,
+        pl.Int16,
+        pl.Int32,
+        pl.Int64,
+        pl.Int128,
+        pl.UInt8,
+        pl.UInt16,
+        pl.UInt32,
+        pl.UInt64,
+        pl.Float32,
+        pl.Float64,
+        pl.Decimal(20, 4),
+    ],
+    ids=str,
+)
+def test_numbers_of_every_width_are_read(dtype: Any, engine: str) -> None:
+    if (dtype, engine) == (pl.Int128, "duckdb"):
+        pytest.xfail("reported: a raw error of DuckDB, which cannot scan Polars' 128-bit integers")
+    data = pl.DataFrame({"x": pl.Series([1, None, 100, 3]).cast(dtype)})
+    opened = session(data, engine, columns={"x": dp.Range(0, 10)})
+    (row,) = opened.sql("SELECT COUNT(x), SUM(x), AVG(x) FROM t", epsilon=1).frame.rows()
+    assert row[0] == 3
+    assert row[1:] == pytest.approx((14, 14 / 3))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["a", "b", "z"]), pl.String], ids=str)
+def test_text_of_every_kind_is_read(dtype: Any, engine: str) -> None:
+    data = pl.DataFrame({"s": pl.Series(["a", "b", None, "z"]).cast(dtype)})
+    opened = session(data, engine, columns={"s": dp.Keys(["a", "b", "c"])})
+    found = opened.sql("SELECT s, COUNT(*) FROM t WHERE s LIKE '_' GROUP BY s", epsilon=1)
+    assert found.frame.rows() == [("a", 1), ("b", 1), ("c", 0)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_times_of_every_unit_are_read(unit: Any, engine: str) -> None:
+    times = pl.Series(["2024-01-01 10:30:00", None, "1999-12-31 23:59:59"])
+    data = pl.DataFrame({"d": times.str.to_datetime(time_unit=unit)})
+    opened = session(data, engine, columns={})
+    found = opened.sql("SELECT COUNT(d), SUM(EXTRACT(hour FROM d)) FROM t", epsilon=1)
+    assert found.frame.rows() == [(2, 33)]
+
+
+HOSTILE = [
+    *("k0", "p0", "u", "n", "a0", "one", "m", "g", "c0", "w0", "c1", "k1", "v0", "is_heavy"),
+    *("pairs", "heavy", "data", "inputs", "dpframe_rows", "__dpframe", "__dpframe_row"),
+    *('q"uote', "new\nline", "sp ace", "é", "日本", "select", "a.b", "%s", "{0}", "'", "`", "\\"),
+    "weird;drop table t",
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("unit", [None, dp.Unit("n", max_rows=3)], ids=["row", "unit"])
+def test_any_name_of_a_column_is_a_name(unit: dp.Unit | None, engine: str) -> None:
+    data = pl.DataFrame({name: [i, i + 1, i + 2] for i, name in enumerate(HOSTILE)})
+    declared = {name: dp.Range(0, 99) for name in HOSTILE}
+    opened = session(data, engine, columns=declared, unit=unit)
+    for i, name in enumerate(HOSTILE):
+        if unit is not None and i % 3:
+            continue  # a third of them will do
+        quoted = '"' + name.replace('"', '""') + '"'
+        total = opened.sql(
+            f"SELECT SUM({quoted} + 1), COUNT(*) FILTER (WHERE {quoted} > {i}) FROM t"
+            f" WHERE {quoted} <= {i + 1}",
+            epsilon=1,
+        )
+        assert total.frame.rows() == [(2 * i + 3, 1)], name
+        if unit is None or name != unit.column:
+            grouped = opened.sql(
+                f"SELECT {quoted} + 0 AS k, COUNT(*) AS c FROM t GROUP BY k HAVING c > 0", epsilon=1
+            )
+            assert grouped.frame.rows() == [(i + j, 1) for j in range(3)], name
+
+
+@pytest.mark.xfail(reason="reported: a raw error of Polars")
+@pytest.mark.parametrize(
+    "data",
+    [
+        pa.table([[1], [2]], names=["x", "x"]),
+        pd.DataFrame({"x": ["a", 1]}),
+        pl.LazyFrame({"x": [1]}).select(pl.col("nothing")),
+        pl.scan_parquet("/no/such/file.parquet"),
+    ],
+    ids=["two columns of one name", "mixed objects", "a column that is not there", "no file"],
+)
+def test_a_frame_that_polars_cannot_read_is_refused(data: Any) -> None:
+    with pytest.raises(dp.DeclarationError):
+        session(data, "polars", columns={})
+
+
+# --- nothing is copied -----------------------------------------------------------------------------
+
+
+def counting_scan() -> tuple[pl.LazyFrame, list[list[str] | None]]:
+    """A frame that writes down when it is read, and which columns of it."""
+    reads: list[list[str] | None] = []
+
+    def read(
+        columns: list[str] | None, predicate: Any, rows: int | None, batch: int | None
+    ) -> Iterator[pl.DataFrame]:
+        reads.append(columns)
+        yield FRAME.select(columns) if columns else FRAME
+
+    return register_io_source(read, schema=FRAME.schema), reads
+
+
+def test_registering_reads_no_row_and_a_query_reads_once() -> None:
+    scan, reads = counting_scan()
+    opened = session(scan)
+    query = opened.query("SELECT s, COUNT(*), AVG(y), SUM(x) FROM t WHERE x > 0 GROUP BY s")
+    query.explain(epsilon=1)
+    assert reads == []
+    query.release(epsilon=1)
+    assert len(reads) == 1
+    opened.sql("SELECT SUM(x) FROM t", epsilon=1)
+    assert reads[1:] == [["x"]], "only the columns that are needed"
+
+
+def test_a_user_level_query_reads_once() -> None:
+    scan, reads = counting_scan()
+    opened = session(scan, unit=dp.Unit("s", max_rows=1))
+    opened.sql("SELECT COUNT(*), AVG(y), COUNT(DISTINCT s) FROM t", epsilon=1)
+    assert len(reads) == 1
+
+
+@pytest.mark.parametrize("source", ["arrow table", "pandas", "frame"])
+def test_duckdb_scans_what_it_is_given_in_place(source: str, tmp_path: Path) -> None:
+    engine: Engine = engine_for(SOURCES[source](tmp_path), "duckdb")
+    relation = engine._relation  # type: ignore[attr-defined]
+    tables = relation.query("dpframe_rows", "SELECT COUNT(*) FROM duckdb_tables()")
+    assert tables.fetchall() == [(0,)]
+
+
+def test_the_sandbox_reads_nothing_else(tmp_path: Path) -> None:
+    path = parquet(tmp_path)
+    engine: Engine = engine_for(FRAME, "duckdb")
+    relation = engine._relation  # type: ignore[attr-defined]
+    for statement in (
+        f"SELECT * FROM read_parquet('{path}')",
+        f"SELECT * FROM '{path}'",
+        "SELECT * FROM FRAME",
+    ):
+        with pytest.raises(duckdb.Error):
+            relation.query("dpframe_rows", statement).fetchall()
+
+
+def test_files_have_a_version_that_changes_with_them(tmp_path: Path) -> None:
+    path = parquet(tmp_path)
+    opened = open_data(path, None)
+    before = opened.version()
+    assert before == open_data(path, "polars").version()
+    FRAME.head(2).write_parquet(path)
+    assert opened.version() != before
+
+
+def test_what_can_change_unnoticed_has_no_version() -> None:
+    assert open_data(FRAME.to_pandas(), None).version() is None
+    assert open_data(CONNECTION.table("stored"), None).version() is None
+    assert open_data(FRAME, None).version() is not None
