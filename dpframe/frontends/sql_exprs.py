@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -238,7 +238,13 @@ def _cast(reader: ExprReader, node: exp.Expression) -> Expr:
 
 def _connected(reader: ExprReader, node: Any) -> Expr:
     """Read a AND b AND c as one call of three arguments, however long the chain is."""
-    return reader._call(node.key, node, list(node.flatten()))
+    found = reader._call(node.key, node, list(node.flatten()))
+    flat = [e for arg in found.args for e in _terms(arg, found.function)]
+    return replace(found, args=tuple(flat))
+
+
+def _terms(expr: Expr, function: str) -> tuple[Expr, ...]:
+    return expr.args if isinstance(expr, Call) and expr.function == function else (expr,)
 
 
 def _like(reader: ExprReader, node: exp.Like) -> Expr:

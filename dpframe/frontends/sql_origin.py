@@ -23,10 +23,12 @@ _BEFORE = {
     exp.Exists: r"\bEXISTS\s*\(\s*SELECT\s+$",
     exp.Func: r"\b[A-Za-z_]\w*\s*\(\s*((DISTINCT|BOTH|LEADING|TRAILING)\s+)?(\w+\s+FROM\s+)?$",
 }
+_IS = r"\s+(IS(\s+NOT)?\s+(NULL|UNKNOWN|TRUE|FALSE)|ISNULL|NOTNULL)\b"
 _AFTER = {
     exp.Cast: r"\s*::\s*\w+(\s*\([\d\s,]*\))?",
     exp.Case: r"\s+END\b",
-    exp.Is: r"\s+(IS(\s+NOT)?\s+(NULL|UNKNOWN|TRUE|FALSE)|ISNULL|NOTNULL)\b",
+    exp.Is: _IS,
+    exp.Not: _IS,
     exp.Window: r"\s+OVER\s*(\(\s*\)|\w+)?",
     exp.Func: r"\s*\(\s*(DISTINCT|NULL)?\s*\)",
 }

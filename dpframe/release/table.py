@@ -80,7 +80,7 @@ class Release:
     def errors(self) -> pl.DataFrame:
         """The table with every noisy number replaced by its error: half its 95% interval."""
         return self.frame.with_columns(
-            pl.Series(name, (high - low) / 2) for name, (low, high) in self._bounds().items()
+            pl.Series(name, _half(low, high)) for name, (low, high) in self._bounds().items()
         )
 
     def item(self) -> Any:
@@ -110,3 +110,9 @@ class Release:
     def _caption(self) -> str:
         cost = f"cost: {self.loss}" if not self._note else self._note
         return f"± covers the noise with {CONFIDENCE:.0%} confidence; {cost}"
+
+
+def _half(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Half the width of intervals; infinite where an end is."""
+    known = np.isfinite(low) & np.isfinite(high)
+    return np.where(known, (np.where(known, high, 0) - np.where(known, low, 0)) / 2, np.inf)

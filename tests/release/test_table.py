@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 import re
 from typing import Any
@@ -115,7 +116,7 @@ def test_more_confidence_takes_a_wider_interval() -> None:
             bounds = found.intervals(confidence)
             widths.append((bounds[f"{name}_high"] - bounds[f"{name}_low"]).to_numpy())
         # Redrawn intervals are themselves a little random.
-        assert all((b >= a * 0.9).all() for a, b in zip(widths, widths[1:], strict=False))
+        assert all((b >= a * 0.9).all() for a, b in itertools.pairwise(widths))
         assert (widths[-1] > widths[0]).all()
 
 
@@ -265,9 +266,9 @@ def test_null_is_shown_as_null() -> None:
 
 
 def test_what_overflows_is_unknown_not_an_error() -> None:
-    found = release("SELECT POWER(COUNT(*), 300) AS p, EXP(COUNT(*) * 10) AS e FROM t")
+    found = release("SELECT COUNT(*) * 1e308 AS p, EXP(COUNT(*) * 10) AS e FROM t")
     assert "unknown" in repr(found)
-    assert found.errors.shape == (1, 2)
+    assert found.errors.row(0) == (math.inf, math.inf)
 
 
 def test_the_loss_is_what_was_charged() -> None:

@@ -737,7 +737,7 @@ SELECT SUM(CEIL(cost, 1)) FROM visits
 --! SQLError 1:23 | is not a literal | age
 SELECT SUM(POWER(age, age)) FROM visits
 ;
---! QueryError 1:12 | POWER takes an exponent | POWER(age, 1e9)
+--! QueryError 1:12 | POWER takes | POWER(age, 1e9)
 SELECT SUM(POWER(age, 1e9)) FROM visits
 ;
 --! SQLError 1:14 | too few or too many arguments | SUBSTRING(name)

@@ -142,8 +142,8 @@ def _duckdb_cast(arg: str, source: Type, name: str) -> str:
         read = f"CASE WHEN regexp_matches({arg}, {pattern}) THEN {read} END"
         return read if target is not Type.INT else _duckdb_within(read, bits)
     if source is Type.FLOAT and target is Type.INT:
-        # 2^63 is a double, 2^63 - 1 is not: stay strictly inside.
-        inside = f"{arg} > CAST('-9.2233720368547e18' AS DOUBLE) AND {arg} < CAST('9.2233720368547e18' AS DOUBLE)"
+        # 2^63 is a double, 2^63 - 1 is not: stay strictly below.
+        inside = f"{arg} >= {duckdb_literal(-(2.0**63))} AND {arg} < {duckdb_literal(2.0**63)}"
         return _duckdb_within(f"CASE WHEN {inside} THEN CAST({arg} AS BIGINT) END", bits)
     if source is Type.INT and target is Type.INT:
         return _duckdb_within(arg, bits)
@@ -182,7 +182,7 @@ def _polars_cast(arg: pl.Expr, source: Type, target: Type, bits: int) -> pl.Expr
             moment = pl.when(arg.str.contains(_TIMESTAMP_TEXT)).then(arg)
             return moment.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
         case (Type.FLOAT, Type.INT):
-            inside = (arg > -9.2233720368547e18) & (arg < 9.2233720368547e18)
+            inside = (arg >= -(2.0**63)) & (arg < 2.0**63)
             rounded = pl.when(inside).then(arg.round(0, mode="half_to_even"))
             return _polars_within(rounded.cast(pl.Int64, strict=False), bits)
         case (Type.INT, Type.INT):

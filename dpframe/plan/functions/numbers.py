@@ -326,17 +326,22 @@ def _at(function: Callable[[float], float], value: float) -> float:
         return math.inf
 
 
-_BY_MULTIPLICATION = 8
-"""Powers up to this are products, which every engine rounds alike; x ** 2 is special elsewhere."""
+_BY_MULTIPLICATION = 16
+"""Whole powers are products, which every engine rounds alike; pow(x, 9.0) is not."""
 
 
 def _exponent(params: Params) -> float:
     (exponent,) = params
     if isinstance(exponent, bool) or not isinstance(exponent, int | float):
         raise Refused("POWER takes a number as exponent", "POWER(x, 2)")
-    if not abs(exponent) <= 1000:
-        raise Refused("POWER takes an exponent from -1000 to 1000", "POWER(x, 2)")
-    return int(exponent) if float(exponent).is_integer() else float(exponent)
+    whole = float(exponent).is_integer()
+    if not abs(exponent) <= (_BY_MULTIPLICATION if whole else 1000):
+        raise Refused(
+            f"POWER takes whole exponents from -{_BY_MULTIPLICATION} to {_BY_MULTIPLICATION}, and"
+            " others from -1000 to 1000",
+            "POWER(x, 2), or EXP(20 * LN(x))",
+        )
+    return int(exponent) if whole else float(exponent)
 
 
 def _power_domain(domains: Domains, params: Params) -> Domain:
@@ -372,7 +377,7 @@ def _limit(end: float, exponent: float) -> float:
 
 def _power_duckdb(args: Sequence[str], params: Params) -> str:
     exponent, (value,) = _exponent(params), args
-    if isinstance(exponent, int) and abs(exponent) <= _BY_MULTIPLICATION:
+    if isinstance(exponent, int):
         if exponent == 0:
             return f"CASE WHEN {value} IS NOT NULL THEN CAST(1 AS DOUBLE) END"
         product = "(" + " * ".join([value] * abs(exponent)) + ")"
@@ -380,26 +385,17 @@ def _power_duckdb(args: Sequence[str], params: Params) -> str:
             return product
         return f"CASE WHEN {product} <> 0 THEN CAST(1 AS DOUBLE) / {product} END"
     power = f"POW({value}, CAST('{float(exponent)!r}' AS DOUBLE))"
-    return f"CASE WHEN {_power_defined(exponent, value)} THEN {power} END"
-
-
-def _power_defined(exponent: float, value: str) -> str:
-    if isinstance(exponent, int):
-        return f"{value} <> 0" if exponent < 0 else f"{value} IS NOT NULL"
-    return f"{value} > 0" if exponent < 0 else f"{value} >= 0"
+    return f"CASE WHEN {value} {'>' if exponent < 0 else '>='} 0 THEN {power} END"
 
 
 def _power_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
     exponent, (value,) = _exponent(params), args
-    if isinstance(exponent, int) and abs(exponent) <= _BY_MULTIPLICATION:
+    if isinstance(exponent, int):
         if exponent == 0:
             return pl.when(value.is_not_null()).then(pl.lit(1.0))
         product = functools.reduce(lambda a, b: a * b, [value] * abs(exponent))
         return product if exponent > 0 else pl.when(product != 0).then(1.0 / product)
-    if isinstance(exponent, int):
-        defined = value != 0 if exponent < 0 else value.is_not_null()
-    else:
-        defined = value > 0 if exponent < 0 else value >= 0
+    defined = value > 0 if exponent < 0 else value >= 0
     # Polars computes x ** 0.5 as a square root, but only where the exponent is a scalar.
     power = value.sqrt() if exponent == 0.5 else value.pow(pl.lit(float(exponent)))
     return pl.when(defined).then(power)

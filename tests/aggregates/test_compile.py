@@ -1,0 +1,132 @@
+"""A query is laid out in parts so that its predicted error is least, each part once."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+import pytest
+
+import dpframe as dp
+from dpframe.aggregates import AGGREGATES
+from dpframe.aggregates.compile import Compiled, layout_for
+from dpframe.bounds.sensitivity import sensitivity_of
+from dpframe.budget.split import predicted_error
+from dpframe.plan.parts import CodedSum, CountRows, CountUnits
+
+DATA = pl.DataFrame({"id": [1, 2], "a": [1, 2], "b": [1.0, 2.0], "c": [5, 6], "k": ["x", "y"]})
+COLUMNS = {
+    "a": dp.Range(0, 10, nullable=False),
+    "b": dp.Range(-3, 7),
+    "c": dp.Range(1000, 1010, nullable=False),
+    "k": dp.Keys(["x", "y"]),
+}
+
+
+def compiled(select: str, **options: Any) -> Compiled:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", DATA, columns=COLUMNS, **options)
+    return session.query(f"SELECT {select} FROM t")._compiled
+
+
+QUERIES = [
+    "COUNT(*)",
+    "SUM(a)",
+    "SUM(c)",
+    "AVG(a)",
+    "COUNT(*), SUM(a)",
+    "COUNT(*), SUM(c)",
+    "COUNT(*), AVG(a), SUM(a)",
+    "AVG(c), SUM(c), COUNT(*), SUM(a)",
+    "SUM(b), AVG(b), COUNT(b)",
+    "SUM(a) / SUM(c), COUNT(*)",
+    "SUM(a + c), AVG(a), AVG(c)",
+    "COUNT(*) FILTER (WHERE a > 5), SUM(c) FILTER (WHERE a > 5), COUNT(*)",
+]
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("select", QUERIES)
+def test_the_layout_is_the_best_of_all_choices_of_recipes(select: str, norm: int) -> None:
+    query = compiled(select)
+    layout = layout_for(query, norm)
+    context = query.context(norm)
+
+    def size(part: Any) -> float:
+        found = sensitivity_of(part, context)
+        steps = found.l1 if norm == 1 else found.l2_squared**0.5
+        shift = part.coding.shift if isinstance(part, CodedSum) else 0
+        return float(steps or 0) / 2.0**shift
+
+    options = [found.recipes() for _, found in query.aggregates]
+    alone = [
+        min(
+            predicted_error(
+                {p: (r.weights[role] * size(p)) ** 2 for role, p in r.parts.items()}, norm
+            )
+            for r in choices
+        )
+        for choices in options
+    ]
+    errors = []
+    for recipes in itertools.product(*options):
+        weights: dict[Any, float] = {}
+        for recipe, base in zip(recipes, alone, strict=True):
+            for role, part in recipe.parts.items():
+                squared = (recipe.weights[role] * size(part)) ** 2 / (base or 1)
+                weights[part] = weights.get(part, 0) + squared
+        errors.append(predicted_error(weights, norm))
+    assert layout.predicted <= min(errors) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("select", QUERIES)
+def test_shares_add_up_to_one_and_every_part_has_one(select: str, norm: int) -> None:
+    layout = layout_for(compiled(select), norm)
+    assert sum(layout.shares) == 1
+    assert all(share > 0 for share in layout.shares)
+    assert len(set(layout.parts)) == len(layout.parts) == len(layout.shares) == len(layout.bits)
+
+
+def test_every_recipe_finds_its_parts_in_the_layout() -> None:
+    layout = layout_for(compiled("COUNT(*), AVG(a), SUM(c), SUM(b)"), 1)
+    for recipe in layout.recipes:
+        assert set(recipe.parts.values()) <= set(layout.parts)
+
+
+def test_a_public_part_takes_no_share() -> None:
+    query = compiled("COUNT(*), SUM(a)", neighbors="replace", size=10)
+    layout = layout_for(query, 1)
+    shares = dict(zip(layout.parts, layout.shares, strict=True))
+    assert shares[CountRows(None)] == 0
+    assert sum(shares.values()) == Fraction(1)
+
+
+def test_each_aggregate_is_made_of_the_closed_vocabulary() -> None:
+    unit = {"unit": dp.Unit("id", max_rows=3)}
+    query = compiled(
+        "COUNT(*), COUNT(b), SUM(a), AVG(b), COUNT_IF(a > 5), COUNT(DISTINCT id)", **unit
+    )
+    for _, found in query.aggregates:
+        for recipe in found.recipes():
+            for part in recipe.parts.values():
+                assert type(part) in (CountRows, CountUnits, CodedSum)
+                assert set(recipe.weights) == set(recipe.parts)
+
+
+def test_aggregates_are_known_by_their_sql_names() -> None:
+    assert {"COUNT", "COUNT_IF", "SUM", "AVG", "MEAN"} <= set(AGGREGATES)
+
+
+def test_the_unit_in_a_derived_key_is_still_the_unit() -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", DATA, columns={"id": dp.Keys([1, 2])}, unit=dp.Unit("id", max_rows=3))
+    with pytest.raises(dp.QueryError, match="names the protected unit"):
+        session.query("SELECT id, COUNT(*) FROM t GROUP BY id")
+    try:
+        session.query("SELECT id + 0, COUNT(*) FROM t GROUP BY id + 0")
+    except dp.QueryError:
+        return
+    pytest.xfail("reported: GROUP BY id is refused, GROUP BY id + 0 is not")

@@ -1,0 +1,145 @@
+"""Group keys follow from what is declared: all of them, sorted, and no row is looked at."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+import dpframe as dp
+from dpframe.engines.base import Engine
+
+DATA = pl.DataFrame(
+    {
+        "age": [5, None],
+        "ward": ["er", "nowhere"],
+        "sex": ["f", None],
+        "flag": [True, None],
+        "day": [date(2024, 1, 5), None],
+        "time": [datetime(2024, 1, 5, 7), None],
+        "cost": [1.5, None],
+    }
+)
+COLUMNS = {
+    "age": dp.Range(0, 20),
+    "ward": dp.Keys(["er", "gp", "icu"]),
+    "sex": dp.Keys(["f", "m", None]),
+    "day": dp.Range(date(2023, 12, 30), date(2024, 1, 8)),
+    "time": dp.Range(datetime(2024, 1, 1), datetime(2024, 1, 1, 5, 30), nullable=False),
+    "cost": dp.Range(0, 35),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_row_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def groups(self: Engine, request: object) -> None:
+        raise AssertionError("the data was touched")
+
+    monkeypatch.setattr(Engine, "measure", groups)
+
+
+@pytest.fixture(scope="module", params=["duckdb", "polars"])
+def session(request: pytest.FixtureRequest) -> dp.Session:
+    opened = dp.Session(dp.Budget(epsilon=1))
+    opened.register("t", DATA, columns=COLUMNS, engine=request.param)
+    return opened
+
+
+def keys(session: dp.Session, key: str, where: str = "TRUE") -> list[Any]:
+    query = session.query(f"SELECT {key} AS k, COUNT(*) FROM t WHERE {where} GROUP BY {key}")
+    return query._compiled.frame.to_series().to_list()
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("ward", ["er", "gp", "icu"]),
+        ("sex", ["f", "m", None]),
+        ("flag", [False, True, None]),
+        ("age", [*range(21), None]),
+        ("age // 10", [0, 1, 2, None]),
+        ("age % 3", [0, 1, 2, None]),
+        ("age > 5", [False, True, None]),
+        ("age IS NULL", [False, True]),
+        ("CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END", ["adult", "minor"]),
+        ("CASE WHEN age < 18 THEN 'minor' END", ["minor", None]),
+        ("CASE WHEN age > 100 THEN 'old' ELSE 'young' END", ["young"]),
+        ("COALESCE(age // 10, -1)", [-1, 0, 1, 2]),
+        ("NULLIF(age // 10, 1)", [0, 2, None]),
+        ("LEAST(age, 2)", [0, 1, 2]),
+        ("FLOOR(age / 10)", [0.0, 1.0, 2.0, None]),
+        ("age * 0", [0, None]),
+        ("UPPER(ward)", ["ER", "GP", "ICU"]),
+        ("LENGTH(ward)", [2, 3]),
+        ("ward || sex", ["erf", "erm", "gpf", "gpm", "icuf", "icum", None]),
+        ("ward = 'er'", [False, True]),
+        ("MONTH(day)", [1, 12, None]),
+        ("YEAR(day)", [2023, 2024, None]),
+        ("dayofweek(day)", [0, 1, 2, 3, 4, 5, 6, None]),
+        ("date_trunc('month', day)", [datetime(2023, 12, 1), datetime(2024, 1, 1), None]),
+        ("date_trunc('hour', time)", [datetime(2024, 1, 1, h) for h in range(6)]),
+        ("CAST(cost / 10 AS INT)", [0, 1, 2, 3, 4, None]),
+        ("SIGN(age - 10)", [-1, 0, 1, None]),
+    ],
+)
+def test_keys_follow_from_declared_domains(
+    key: str, expected: list[Any], session: dp.Session
+) -> None:
+    assert keys(session, key) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "where", "expected"),
+    [
+        ("age", "age BETWEEN 3 AND 5", [3, 4, 5]),
+        ("age", "age >= 19", [19, 20]),
+        ("age", "age > 18.5", [19, 20]),
+        ("age", "17 < age AND age <> 3", [18, 19, 20]),
+        ("age // 10", "age < 15", [0, 1]),
+        ("ward", "ward IN ('er', 'gp')", ["er", "gp"]),
+        ("ward", "ward = 'er'", ["er"]),
+        ("sex", "sex IS NOT NULL", ["f", "m"]),
+        ("sex", "sex = 'f'", ["f"]),
+        ("day", "day >= '2024-01-07'", [date(2024, 1, 7), date(2024, 1, 8)]),
+    ],
+)
+def test_where_narrows_the_keys(
+    key: str, where: str, expected: list[Any], session: dp.Session
+) -> None:
+    assert keys(session, key, where) == expected
+
+
+@pytest.mark.parametrize("where", ["age = NULL", "age > 1000", "age < 5 AND age > 9", "NULL"])
+def test_a_where_that_keeps_nothing_keeps_the_keys(where: str, session: dp.Session) -> None:
+    assert len(keys(session, "ward", where)) == 3
+    assert keys(session, "age", where)
+
+
+def test_keys_of_several_columns_are_every_combination(session: dp.Session) -> None:
+    query = session.query("SELECT ward, sex, flag, COUNT(*) FROM t GROUP BY ward, sex, flag")
+    assert query._compiled.groups == 3 * 3 * 3
+
+
+def test_keys_of_one_column_are_enumerated_together(session: dp.Session) -> None:
+    query = session.query("SELECT age, age // 10 AS d, COUNT(*) FROM t GROUP BY age, d")
+    assert query._compiled.groups == 22
+
+
+@pytest.mark.parametrize("key", ["cost", "time", "LOWER(CAST(time AS VARCHAR))", "cost * 2"])
+def test_a_key_without_a_public_set_of_values_is_refused(key: str, session: dp.Session) -> None:
+    with pytest.raises(dp.QueryError):
+        keys(session, key)
+
+
+def test_too_many_groups_are_refused() -> None:
+    opened = dp.Session(dp.Budget(epsilon=1))
+    columns = {"a": dp.Range(0, 10**6), "b": dp.Range(0, 2000), "c": dp.Range(0, 2000)}
+    data = pl.DataFrame({"a": [1], "b": [1], "c": [1]})
+    opened.register("t", data, columns=columns)
+    with pytest.raises(dp.QueryError, match="1,000,00"):
+        opened.query("SELECT a, COUNT(*) FROM t GROUP BY a")
+    with pytest.raises(dp.QueryError, match="4,008,004 groups"):
+        opened.query("SELECT b, c, COUNT(*) FROM t GROUP BY b, c")
+    assert opened.query("SELECT a // 1000 AS k, COUNT(*) FROM t GROUP BY k")._compiled.groups > 1000

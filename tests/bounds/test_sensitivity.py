@@ -1,0 +1,97 @@
+"""What one unit can change, part by part: the numbers that noise is calibrated to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import dpframe as dp
+from dpframe.aggregates.compile import Layout, layout_for
+
+DATA = pl.DataFrame({"id": [1], "x": [1], "y": [1.0], "k": ["a"]})
+COLUMNS = {
+    "x": dp.Range(-3, 10, nullable=False),
+    "y": dp.Range(0, 4),
+    "k": dp.Keys(["a", "b", "c"]),
+}
+
+
+def layout(text: str, norm: int = 1, **options: Any) -> Layout:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", DATA, columns=COLUMNS, **options)
+    return layout_for(session.query(text)._compiled, norm)
+
+
+def value(text: str, norm: int = 1, **options: Any) -> float:
+    """The sensitivity of the only part of a query, in units of value."""
+    found = layout(text, norm, **options)
+    (sensitivity,) = found.sensitivities
+    size = sensitivity.l1 if norm == 1 else sensitivity.l2_squared**0.5
+    assert size is not None
+    return size * found.step(0)
+
+
+REPLACE = {"neighbors": "replace", "size": 100}
+UNIT = {"unit": dp.Unit("id", max_rows=5)}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "l1", "l2"),
+    [
+        ("SELECT COUNT(*) FROM t", {}, 1, 1),
+        ("SELECT COUNT(*) FROM t WHERE x > 1", {}, 1, 1),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", {}, 1, 1),
+        ("SELECT SUM(x) FROM t", {}, 10, 10),
+        ("SELECT SUM(x) FROM t WHERE x > 2", {}, 10, 10),
+        ("SELECT SUM(x) FROM t WHERE x < 2", {}, 3, 3),
+        ("SELECT SUM(-x) FROM t", {}, 10, 10),
+        ("SELECT SUM(x * x) FROM t", {}, 100, 100),
+        ("SELECT SUM(ABS(x)) FROM t", {}, 10, 10),
+        ("SELECT SUM(LEAST(x, 2)) FROM t", {}, 3, 3),
+        ("SELECT SUM(CASE WHEN y > 1 THEN x END) FROM t", {}, 10, 10),
+        ("SELECT SUM(0) FROM t", {}, 1, 1),
+        ("SELECT COUNT(*) FROM t", UNIT, 5, 5),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", UNIT, 5, 5),
+        ("SELECT SUM(x) FROM t", UNIT, 50, 50),
+        ("SELECT COUNT(DISTINCT id) FROM t", UNIT, 1, 1),
+        ("SELECT k, COUNT(DISTINCT id) FROM t GROUP BY k", UNIT, 3, 3**0.5),
+        ("SELECT COUNT(*) FROM t WHERE x > 1", REPLACE, 1, 1),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", REPLACE, 2, 2**0.5),
+        ("SELECT SUM(x) FROM t", REPLACE, 13, 13),
+        ("SELECT SUM(x) FROM t WHERE y > 1", REPLACE, 13, 13),
+        ("SELECT SUM(x) FROM t WHERE x > 2", REPLACE, 10, 10),
+        ("SELECT COUNT(*) FROM t", UNIT | REPLACE, 10, 10),
+        ("SELECT SUM(x) FROM t", UNIT | REPLACE, 100, 100),
+    ],
+)
+def test_one_unit_moves_a_part_by_at_most(
+    text: str, options: dict[str, Any], l1: float, l2: float
+) -> None:
+    assert value(text, 1, **options) == pytest.approx(l1)
+    assert value(text, 2, **options) == pytest.approx(l2)
+
+
+def test_a_public_number_of_rows_moves_not_at_all() -> None:
+    (found,) = layout("SELECT COUNT(*) FROM t", **REPLACE).sensitivities
+    assert found.is_zero
+    (grouped,) = layout("SELECT k, COUNT(*) FROM t GROUP BY k", **REPLACE).sensitivities
+    assert not grouped.is_zero
+
+
+def test_bounds_in_different_norms_are_consistent() -> None:
+    for options in ({}, REPLACE, UNIT, UNIT | REPLACE):
+        for text in (
+            "SELECT COUNT(*), SUM(x), AVG(y) FROM t WHERE x > 0",
+            "SELECT k, COUNT(*), SUM(x), AVG(y) FROM t GROUP BY k",
+        ):
+            for found in layout(text, 1, **options).sensitivities:
+                assert found.l1 is not None
+                assert found.linf**2 <= found.l2_squared <= found.l1**2
+                assert found.why
+
+
+def test_every_reason_is_in_words_and_units_of_value() -> None:
+    (found,) = layout("SELECT SUM(y) FROM t", **UNIT).sensitivities
+    assert found.why == "one unit weighs at most 5 rows of at most 4 each"

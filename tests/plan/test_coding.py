@@ -1,0 +1,86 @@
+"""Numbers become integers on a public grid: exactly, half to even, on every engine alike."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpframe as dp
+from dpframe.aggregates.compile import layout_for
+from dpframe.engines.base import request_for
+from dpframe.plan.coding import GRID_BITS, LARGEST_PLAIN_INTEGER, coding_for
+from dpframe.plan.domains import Domain, Type
+
+BOUNDS = st.floats(-1e200, 1e200, allow_nan=False)
+
+
+@pytest.mark.parametrize("high", [1, 110, 2**20, LARGEST_PLAIN_INTEGER])
+def test_integers_are_coded_as_they_are(high: int) -> None:
+    coding = coding_for(Domain(Type.INT, -high, high))
+    assert (coding.low, coding.high, coding.shift, coding.is_integer) == (-high, high, 0, True)
+
+
+def test_large_integers_and_heavy_units_go_on_a_grid() -> None:
+    assert not coding_for(Domain(Type.INT, 0, LARGEST_PLAIN_INTEGER + 1)).is_integer
+    assert not coding_for(Domain(Type.INT, 0, 2**30), max_rows=2**20).is_integer
+
+
+@given(low=BOUNDS, high=BOUNDS, rows=st.integers(1, 2**20))
+def test_the_grid_is_fine_and_its_codes_are_small(low: float, high: float, rows: int) -> None:
+    low, high = min(low, high), max(low, high)
+    coding = coding_for(Domain(Type.FLOAT, low, high), rows)
+    assert max(abs(coding.low), abs(coding.high)) * rows <= 2 ** (GRID_BITS + 2)
+    step = Fraction(2) ** -coding.shift
+    for end, code in ((low, coding.low), (high, coding.high)):
+        assert abs(Fraction(end) - code * step) <= step / 2
+    assert coding.low <= coding.centre <= coding.high
+    assert coding.magnitude() >= 1
+    assert coding.magnitude(coding.centre) >= 1
+
+
+@given(low=BOUNDS, high=BOUNDS)
+def test_the_scale_is_a_power_of_two_that_floats_hold_exactly(low: float, high: float) -> None:
+    low, high = min(low, high), max(low, high)
+    coding = coding_for(Domain(Type.FLOAT, low, high))
+    scale = 2.0**coding.shift
+    assert math.isfinite(scale)
+    assert math.frexp(scale)[0] == 0.5
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.floats(-30, 30),
+    st.sampled_from([math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, -1e308, 2.5, 0.5, 1.5]),
+    st.integers(-(2**34), 2**34).map(lambda i: (i + 0.5) / 2**26),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(values=st.lists(VALUES, max_size=30), low=st.integers(-20, 0), width=st.integers(0, 30))
+def test_engines_sum_the_codes_of_exact_arithmetic(
+    values: list[float | None], low: int, width: int
+) -> None:
+    domain = Domain(Type.FLOAT, float(low), float(low + width))
+    coding = coding_for(domain)
+    expected = 0
+    for value in values:
+        if value is None or math.isnan(value):
+            continue
+        inside = min(max(value, coding.value(coding.low)), coding.value(coding.high))
+        expected += round(Fraction(inside) * Fraction(2) ** coding.shift)
+    data = pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)})
+    for engine in ("duckdb", "polars"):
+        session = dp.Session(dp.Budget(epsilon=1))
+        session.register("t", data, columns={"x": dp.Range(low, low + width)}, engine=engine)  # type: ignore[arg-type]
+        query = session.query("SELECT SUM(x) FROM t")
+        layout = layout_for(query._compiled, 1)
+        (part,) = layout.parts
+        ((measured,),) = query._engine.measure(request_for(query._compiled, layout))
+        assert measured == expected - part.centre * sum(  # type: ignore[attr-defined]
+            1 for v in values if v is not None and not math.isnan(v)
+        )

@@ -1,0 +1,736 @@
+"""Every function computes a row from that row alone, and computes what SQL says.
+
+A kernel whose result for a row depends on the batch that it is in voids every sensitivity: one
+added row would move the values of others. It has happened: Polars divides by a scalar through its
+rounded reciprocal, but exactly where the batch is a single row, or holds a NULL.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import dpframe as dp
+from dpframe.bounds.analysis import Typed, typed
+from dpframe.declare import Row, Table, declare
+from dpframe.engines import duckdb_text, polars_exprs
+from dpframe.engines.duckdb import DuckDBEngine
+from dpframe.engines.polars import PolarsEngine
+from dpframe.frontends.sql import plan_of
+from dpframe.plan.coding import Coding, coding_for
+from dpframe.plan.domains import Type
+from dpframe.plan.exprs import Call, walk
+from dpframe.plan.functions import FUNCTIONS
+from dpframe.plan.nodes import aggregate_of
+from dpframe.plan.parts import CodedSum
+
+COLUMNS = {
+    "i": dp.Range(-1000, 1000),
+    "j": dp.Range(-7, 7),
+    "x": dp.Range(-1e6, 1e6),
+    "z": dp.Range(0.001, 50),
+    "k": dp.Keys(["er", "icu", "é", "12"]),
+    "d": dp.Range(date(1, 1, 1), date(9999, 12, 31)),
+    "t": dp.Range(datetime(1, 1, 1), datetime.max),
+}
+"""`y`, `s`, `b`, `f32`, `dec`, `n` and `ms` are declared nothing of."""
+
+FLOATS = (
+    *(0.0, -0.0, 0.5, 1.5, 2.5, -2.5, 0.49999999999999994, 0.1, 0.3, 1 / 3, 4.35, 1.005, 2.675),
+    *(1.0, 3.0, 10.0, 49.0, 98.0, 7.0, 123456.789, 1e6, 1e6 + 1, -1e6, 1e15 + 0.3, 1e22),
+    *(4.2860766678797244e145, 1e300, 1.7976931348623157e308, -1.7976931348623157e308, 5e-324),
+    *(2.2250738585072014e-308, 1e-310, math.nan, math.inf, -math.inf, 9007199254740993.0),
+    *(9.223372036854775e18, -(2.0**63), 2.0**63, 1e19, 709.0, 710.0, -745.2, 0.001, 1e-17, 6.5, 7.5, -0.5),
+)
+TEXTS = (
+    *("", "a", "A", "ab", "er", "icu", " a ", "\u00a0x\u3000", "é", "É", "日本語", "🙂", "Жж"),
+    *("%", "_", "a%", "\\", "a\\b", "'", '"', "a.b", "(", "12", "-5", "+7", "+-7", "007", "3.5"),
+    *("-0.0", "1e3", "1e400", ".5", "5.", "nan", "inf", "true", "1_000", "4.35", "9" * 18),
+    *("9" * 19, "2024-02-29", "2023-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "a\0b"),
+    *("2024-01-01 12:34:56", "2024-01-01 24:00:00", "2024-01-01 23:59:60", "abcdef" * 9),
+)
+DAYS = (0, 1, -1, 19723, 19782, -719162, 2932896, -719163, 2932897, 2**31 - 1, -(2**31), 10957, 58)
+INTEGERS = (0, 1, -1, 2, 3, 7, -7, 49, 50, 99, 100, -100, 999, 1000, 1001, 2**53 + 1, -(2**63))
+SECONDS = (0, 1_704_067_200, -1, 1_709_251_199, -62_135_596_800, 253_402_300_799, 951_782_400)
+
+
+def rows() -> pl.DataFrame:
+    """Rows in which each column meets all of its values, in no common order."""
+    draw = random.Random(20240229)
+    size = 64
+
+    def some(values: Any) -> list[Any]:
+        listed = [*values, None]
+        cells = [listed[i % len(listed)] for i in range(size)]
+        draw.shuffle(cells)
+        return cells
+
+    instants = [s * 10**6 + extra for s in SECONDS for extra in (0, 1, 999_999)]
+    columns = {
+        "i": pl.Series(some(INTEGERS), dtype=pl.Int64),
+        "j": pl.Series(some(range(-8, 9)), dtype=pl.Int8),
+        "x": pl.Series(some(FLOATS), dtype=pl.Float64),
+        "y": pl.Series(some(FLOATS), dtype=pl.Float64),
+        "z": pl.Series(some(FLOATS), dtype=pl.Float64),
+        "f32": pl.Series(some(FLOATS), dtype=pl.Float64).cast(pl.Float32),
+        "dec": pl.Series(some([Decimal(v) for v in ("0.00", "0.05", "-7.15", "1234567.89")])),
+        "n": pl.Series(some([-(2**63), 2**63 - 1, 0, 5, -3]), dtype=pl.Int64),
+        "s": pl.Series(some(TEXTS), dtype=pl.String),
+        "k": pl.Series(some(["er", "icu", "é", "12", "other"]), dtype=pl.Categorical),
+        "b": pl.Series(some([True, False]), dtype=pl.Boolean),
+        "d": pl.Series(some(DAYS), dtype=pl.Int32).cast(pl.Date),
+        "t": pl.Series(some(instants), dtype=pl.Int64).cast(pl.Datetime("us")),
+        "ms": pl.Series(some([0, -1, 2**63 - 1, -(2**63), 1]), dtype=pl.Int64).cast(
+            pl.Datetime("ms")
+        ),
+    }
+    return pl.DataFrame(columns)
+
+
+# --- what each function should compute, in Python -------------------------------------------------
+#
+# `r` is a row as it is read: NaN is None, values lie in the declared domain.
+
+
+def strict(function: Callable[..., Any]) -> Callable[..., Any]:
+    """None where an argument is None, or where mathematics has no answer."""
+
+    def total(*args: Any) -> Any:
+        if any(a is None for a in args):
+            return None
+        try:
+            found = function(*args)
+        except (ValueError, ZeroDivisionError):
+            return None
+        except OverflowError:
+            return math.inf
+        return None if isinstance(found, float) and math.isnan(found) else found
+
+    return total
+
+
+def half_away(value: float, digits: int = 0) -> float:
+    factor = 10.0 ** abs(digits)
+    scaled = value * factor if digits > 0 else value / factor
+    if math.isinf(scaled):
+        return scaled
+    whole = math.floor(abs(Fraction(scaled)) + Fraction(1, 2))
+    rounded = math.copysign(float(whole), scaled)
+    return rounded / factor if digits > 0 else rounded * factor
+
+
+def truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def kleene_and(a: bool | None, b: bool | None) -> bool | None:
+    if a is False or b is False:
+        return False
+    return None if a is None or b is None else True
+
+
+def kleene_or(a: bool | None, b: bool | None) -> bool | None:
+    if a is True or b is True:
+        return True
+    return None if a is None or b is None else False
+
+
+def to_integer(value: float, bits: int = 64) -> int | None:
+    if not -(2.0**63) <= value < 2.0**63:
+        return None
+    rounded = round(value)
+    return rounded if -(2 ** (bits - 1)) <= rounded < 2 ** (bits - 1) else None
+
+
+def like(text: str, pattern: str) -> bool:
+    """LIKE by its definition, letter by letter."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(like(text[i:], pattern[1:]) for i in range(len(text) + 1))
+    return bool(text) and pattern[0] in ("_", text[0]) and like(text[1:], pattern[1:])
+
+
+def day_of(value: date | datetime) -> date:
+    return value.date() if isinstance(value, datetime) else value
+
+
+def truncate(value: date | datetime, unit: str) -> datetime:
+    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    day = datetime(moment.year, moment.month, moment.day)
+    return {
+        "year": lambda: datetime(moment.year, 1, 1),
+        "quarter": lambda: datetime(moment.year, (moment.month - 1) // 3 * 3 + 1, 1),
+        "month": lambda: datetime(moment.year, moment.month, 1),
+        "week": lambda: day - timedelta(days=day.weekday()),
+        "day": lambda: day,
+        "hour": lambda: day + timedelta(hours=moment.hour),
+        "minute": lambda: moment.replace(second=0, microsecond=0),
+        "second": lambda: moment.replace(microsecond=0),
+    }[unit]()
+
+
+FIELDS: dict[str, Callable[[Any], int]] = {
+    "year": lambda v: v.year,
+    "quarter": lambda v: (v.month - 1) // 3 + 1,
+    "month": lambda v: v.month,
+    "week": lambda v: v.isocalendar().week,
+    "day": lambda v: v.day,
+    "dow": lambda v: v.isoweekday() % 7,
+    "isodow": lambda v: v.isoweekday(),
+    "doy": lambda v: v.timetuple().tm_yday,
+    "hour": lambda v: getattr(v, "hour", 0),
+    "minute": lambda v: getattr(v, "minute", 0),
+    "second": lambda v: getattr(v, "second", 0),
+}
+
+
+def read_number(text: str) -> float | None:
+    plain = text.isascii() and all(c in "0123456789+-.eE" for c in text)
+    if not plain or text in ("", "."):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def read_integer(text: str, bits: int = 64) -> int | None:
+    digits = text[1:] if text[:1] in ("+", "-") and text else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        return None
+    value = int(text)
+    return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
+
+
+def read_day(text: str) -> date | None:
+    return date.fromisoformat(text) if len(text) == 10 and text[4:5] == "-" else None
+
+
+def read_moment(text: str) -> datetime | None:
+    return datetime.strptime(text, "%Y-%m-%d %H:%M:%S") if len(text) == 19 else None
+
+
+SPACES = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """An expression, and what it means."""
+
+    sql: str
+    python: Callable[[Any], Any]
+    close: bool = False
+    """Mathematics that libraries round in their own way."""
+    narrower: bool = False
+    """Yields NULL for some of what plain DuckDB reads."""
+
+
+def _arithmetic() -> Iterator[Case]:
+    yield Case("x + 0.1", lambda r: strict(lambda a: a + 0.1)(r.x))
+    yield Case("y - x", lambda r: strict(lambda a, b: a - b)(r.y, r.x))
+    yield Case("i * 3", lambda r: strict(lambda a: a * 3)(r.i))
+    yield Case("x * 0.1", lambda r: strict(lambda a: a * 0.1)(r.x))
+    yield Case("x * x", lambda r: strict(lambda a: a * a)(r.x))
+    yield Case("i * i", lambda r: strict(lambda a: a * a)(r.i))
+    yield Case("-x", lambda r: strict(lambda a: -a)(r.x))
+    yield Case("-n", lambda r: strict(lambda a: -float(a))(r.n), narrower=True)
+    yield Case("ABS(y)", lambda r: strict(abs)(r.y))
+    yield Case("ABS(i)", lambda r: strict(abs)(r.i))
+    yield Case("n + n", lambda r: strict(lambda a: float(a) + float(a))(r.n), narrower=True)
+    yield Case("SIGN(y)", lambda r: strict(lambda a: (a > 0) - (a < 0))(r.y))
+    for divisor in ("49", "10", "3", "0.3", "1e-3", "-7", "4.2860766678797244e145"):
+        number = float(divisor)
+        yield Case(f"x / {divisor}", lambda r, n=number: strict(lambda a: a / n)(r.x))
+        yield Case(f"z / {divisor}", lambda r, n=number: strict(lambda a: a / n)(r.z))
+        yield Case(f"i / {divisor}", lambda r, n=number: strict(lambda a: a / n)(r.i))
+        yield Case(f"{divisor} / x", lambda r, n=number: strict(lambda a: n / a)(r.x))
+    yield Case("x / 0", lambda r: None)
+    yield Case("x / y", lambda r: strict(lambda a, b: a / b)(r.x, r.y))
+    yield Case("x / CAST(j AS DOUBLE)", lambda r: strict(lambda a, b: a / b)(r.x, r.j))
+    yield Case("y / 49", lambda r: strict(lambda a: a / 49)(r.y))
+    yield Case("f32 / 49", lambda r: strict(lambda a: a / 49)(r.f32))
+    yield Case("dec / 49", lambda r: strict(lambda a: a / 49)(r.dec))
+    yield Case("(x / 49) / 3", lambda r: strict(lambda a: a / 49 / 3)(r.x))
+    yield Case(
+        "CASE WHEN b THEN x ELSE z END / 49",
+        lambda r: strict(lambda a: a / 49)(r.x if r.b else r.z),
+    )
+    yield Case(
+        "x / CASE WHEN b IS NULL THEN 3.0 ELSE 49.0 END",
+        lambda r: strict(lambda a: a / (3.0 if r.b is None else 49.0))(r.x),
+    )
+    for divisor in (7, -7, 1, 49):
+        yield Case(f"i // {divisor}", lambda r, n=divisor: strict(truncated)(r.i, n))
+        yield Case(
+            f"i % {divisor}", lambda r, n=divisor: strict(lambda a: a - n * truncated(a, n))(r.i)
+        )
+    yield Case("i // j", lambda r: strict(truncated)(r.i, r.j))
+    yield Case("MOD(i, j)", lambda r: strict(lambda a, b: a - b * truncated(a, b))(r.i, r.j))
+    yield Case("n % 10", lambda r: strict(lambda a: a - 10 * truncated(a, 10))(r.n))
+    yield Case("100 % j", lambda r: strict(lambda b: 100 - b * truncated(100, b))(r.j))
+
+
+def _rounding() -> Iterator[Case]:
+    def whole(function: Callable[[float], int]) -> Callable[[float], float]:
+        return lambda a: a if math.isinf(a) else float(function(a))
+
+    yield Case("FLOOR(y)", lambda r: strict(whole(math.floor))(r.y))
+    yield Case("CEIL(y)", lambda r: strict(whole(math.ceil))(r.y))
+    yield Case("FLOOR(x / 49)", lambda r: strict(lambda a: float(math.floor(a / 49)))(r.x))
+    yield Case("FLOOR(i)", lambda r: r.i)
+    for digits in (0, 1, 2, 5, -1, -3):
+        yield Case(f"ROUND(x, {digits})", lambda r, n=digits: strict(half_away)(r.x, n))
+    yield Case("ROUND(y)", lambda r: strict(half_away)(r.y))
+    yield Case("ROUND(z, 2)", lambda r: strict(half_away)(r.z, 2))
+    yield Case("ROUND(z, -2)", lambda r: strict(half_away)(r.z, -2))
+
+
+def _mathematics() -> Iterator[Case]:
+    yield Case("SQRT(x)", lambda r: strict(math.sqrt)(r.x))
+    yield Case("LN(x)", lambda r: strict(math.log)(r.x), close=True)
+    yield Case("LN(z)", lambda r: strict(math.log)(r.z), close=True)
+    yield Case("EXP(x)", lambda r: strict(math.exp)(r.x), close=True)
+    for exponent in (0, 1, 2, 3, 8, 9, 12, 0.5, 1.5, -1, -2, -9, -0.5):
+        yield Case(
+            f"POWER(z, {exponent})",
+            lambda r, e=exponent: strict(lambda a: math.pow(a, e))(r.z),
+            close=True,
+        )
+    yield Case("POWER(x, 2)", lambda r: strict(lambda a: a * a)(r.x))
+    yield Case("POWER(x, 1.5)", lambda r: strict(lambda a: math.pow(a, 1.5))(r.x), close=True)
+    yield Case(
+        "POWER(x, -1)", lambda r: strict(lambda a: 1 / a)(r.x), close=True
+    )
+
+
+def _conditions() -> Iterator[Case]:
+    symbols: dict[str, Callable[[Any, Any], bool]] = {
+        "=": lambda a, b: a == b,
+        "<>": lambda a, b: a != b,
+        "<": lambda a, b: a < b,
+        "<=": lambda a, b: a <= b,
+        ">": lambda a, b: a > b,
+        ">=": lambda a, b: a >= b,
+    }
+    for symbol, compare in symbols.items():
+        yield Case(f"x {symbol} 0.5", lambda r, c=compare: strict(lambda a: c(a, 0.5))(r.x))
+        yield Case(f"x {symbol} y", lambda r, c=compare: strict(c)(r.x, r.y))
+        yield Case(f"i {symbol} 7", lambda r, c=compare: strict(lambda a: c(a, 7))(r.i))
+        yield Case(f"n {symbol} 2.5", lambda r, c=compare: strict(lambda a: c(a, 2.5))(r.n))
+        yield Case(f"d {symbol} '2024-01-01'", lambda r, c=compare: strict(c)(r.d, date(2024, 1, 1)))
+        yield Case(
+            f"t {symbol} DATE '2024-01-01'", lambda r, c=compare: strict(c)(r.t, datetime(2024, 1, 1))
+        )
+        yield Case(
+            f"s {symbol} 'a'",
+            lambda r, c=compare: strict(lambda a: c(a.encode(), b"a"))(r.s),
+        )
+    yield Case("b = TRUE", lambda r: r.b)
+    yield Case("x IS DISTINCT FROM y", lambda r: r.x != r.y)
+    yield Case("s IS NOT DISTINCT FROM k", lambda r: r.s == r.k)
+    yield Case("b AND x > 0", lambda r: kleene_and(r.b, strict(lambda a: a > 0)(r.x)))
+    yield Case("b OR x > 0", lambda r: kleene_or(r.b, strict(lambda a: a > 0)(r.x)))
+    yield Case("NOT b", lambda r: strict(lambda a: not a)(r.b))
+    yield Case("x IS NULL", lambda r: r.x is None)
+    yield Case("b IS NOT TRUE", lambda r: r.b is not True)
+    yield Case("i IN (7, 49, -1)", lambda r: strict(lambda a: a in (7, 49, -1))(r.i))
+    yield Case("x IN (1, 2.5, 0)", lambda r: strict(lambda a: a in (1, 2.5, 0))(r.x))
+    yield Case("s IN ('a', 'é')", lambda r: strict(lambda a: a in ("a", "é"))(r.s))
+    yield Case("s NOT IN ('a', '12')", lambda r: strict(lambda a: a not in ("a", "12"))(r.s))
+    yield Case("d IN ('2024-01-01')", lambda r: strict(lambda a: a == date(2024, 1, 1))(r.d))
+    yield Case("i IN (7, NULL)", lambda r: True if r.i == 7 else None)
+    yield Case("i BETWEEN 3 AND 49", lambda r: strict(lambda a: 3 <= a <= 49)(r.i))
+    for pattern in ("a%", "%b", "_", "%.%", "%\\%", "", "%", "a_", "(%"):
+        yield Case(
+            f"s LIKE '{pattern}'", lambda r, p=pattern: strict(lambda a: like(a, p))(r.s)
+        )
+    yield Case("s NOT LIKE 'a%'", lambda r: strict(lambda a: not like(a, "a%"))(r.s))
+    yield Case("starts_with(s, 'a')", lambda r: strict(lambda a: a.startswith("a"))(r.s))
+    yield Case("ends_with(s, '5')", lambda r: strict(lambda a: a.endswith("5"))(r.s))
+    yield Case("contains(s, '.')", lambda r: strict(lambda a: "." in a)(r.s))
+
+
+def _choices() -> Iterator[Case]:
+    def least(pick: Any, *values: Any) -> Any:
+        there = [v for v in values if v is not None]
+        return pick(there) if there else None
+
+    yield Case("CASE WHEN x > 0 THEN i WHEN b THEN j ELSE 5 END", _case)
+    yield Case("CASE i WHEN 7 THEN 'seven' ELSE s END", lambda r: "seven" if r.i == 7 else r.s)
+    yield Case("IF(b, x, y)", lambda r: r.x if r.b else r.y)
+    yield Case("COALESCE(x, y, 1)", lambda r: next(v for v in (r.x, r.y, 1.0) if v is not None))
+    yield Case("COALESCE(s, k, '-')", lambda r: next(v for v in (r.s, r.k, "-") if v is not None))
+    yield Case("NULLIF(i, 7)", lambda r: None if r.i == 7 else r.i)
+    yield Case("LEAST(x, y)", lambda r: least(min, r.x, r.y))
+    yield Case("LEAST(x, 2.5, y)", lambda r: least(min, r.x, 2.5, r.y))
+    yield Case("GREATEST(i, j)", lambda r: least(max, r.i, r.j))
+    yield Case("GREATEST(i, x)", lambda r: least(max, None if r.i is None else float(r.i), r.x))
+    yield Case("LEAST(d, DATE '2000-01-01')", lambda r: least(min, r.d, date(2000, 1, 1)))
+    yield Case("GREATEST(0, LEAST(y, 3.7))", lambda r: max(0.0, least(min, r.y, 3.7)))
+
+
+def _case(r: Any) -> Any:
+    if r.x is not None and r.x > 0:
+        return r.i
+    return r.j if r.b else 5
+
+
+def _casts() -> Iterator[Case]:
+    yield Case("CAST(y AS BIGINT)", lambda r: strict(to_integer)(r.y))
+    yield Case("CAST(x AS SMALLINT)", lambda r: strict(lambda a: to_integer(a, 16))(r.x))
+    yield Case("CAST(i AS TINYINT)", lambda r: strict(lambda a: to_integer(a, 8))(r.i))
+    yield Case("CAST(n AS DOUBLE)", lambda r: strict(float)(r.n))
+    yield Case("CAST(i AS BOOLEAN)", lambda r: strict(bool)(r.i))
+    yield Case("CAST(b AS INT)", lambda r: strict(int)(r.b))
+    yield Case("CAST(s AS BIGINT)", lambda r: strict(read_integer)(r.s), narrower=True)
+    yield Case("CAST(s AS TINYINT)", lambda r: strict(lambda a: read_integer(a, 8))(r.s), narrower=True)
+    yield Case("CAST(s AS DOUBLE)", lambda r: strict(read_number)(r.s), narrower=True)
+    yield Case("CAST(s AS DATE)", lambda r: strict(read_day)(r.s), narrower=True)
+    yield Case("CAST(s AS TIMESTAMP)", lambda r: strict(read_moment)(r.s), narrower=True)
+    yield Case("CAST(t AS DATE)", lambda r: strict(day_of)(r.t))
+    yield Case("CAST(d AS TIMESTAMP)", lambda r: strict(lambda a: truncate(a, "day"))(r.d))
+    yield Case("CAST(i AS VARCHAR)", lambda r: strict(str)(r.i))
+    yield Case("CAST(b AS VARCHAR)", lambda r: strict(lambda a: str(a).lower())(r.b))
+    yield Case("CAST(d AS VARCHAR)", lambda r: strict(lambda a: a.isoformat())(r.d))
+
+
+def _texts() -> Iterator[Case]:
+    yield Case("LOWER(s)", lambda r: strict(str.lower)(r.s))
+    yield Case("UPPER(s)", lambda r: strict(str.upper)(r.s))
+    yield Case("TRIM(s)", lambda r: strict(lambda a: a.strip(SPACES))(r.s))
+    yield Case("LTRIM(s)", lambda r: strict(lambda a: a.lstrip(SPACES))(r.s))
+    yield Case("RTRIM(s)", lambda r: strict(lambda a: a.rstrip(SPACES))(r.s))
+    yield Case("LENGTH(s)", lambda r: strict(len)(r.s))
+    yield Case("SUBSTRING(s, 2, 2)", lambda r: strict(lambda a: a[1:3])(r.s))
+    yield Case("SUBSTRING(s, 2)", lambda r: strict(lambda a: a[1:])(r.s))
+    yield Case("LEFT(s, 2)", lambda r: strict(lambda a: a[:2])(r.s))
+    yield Case("REPLACE(s, 'a', '$1')", lambda r: strict(lambda a: a.replace("a", "$1"))(r.s))
+    yield Case("REPLACE(s, '.', '')", lambda r: strict(lambda a: a.replace(".", ""))(r.s))
+    yield Case("s || k", lambda r: strict(lambda a, b: a + b)(r.s, r.k))
+    yield Case(
+        "CONCAT(s, i, b, d)",
+        lambda r: "".join(
+            "" if v is None else str(v).lower() if isinstance(v, bool) else str(v)
+            for v in (r.s, r.i, r.b, r.d)
+        ),
+    )
+
+
+def _times() -> Iterator[Case]:
+    for name, field in FIELDS.items():
+        yield Case(f"EXTRACT({name} FROM d)", lambda r, f=field: strict(f)(r.d))
+        yield Case(f"EXTRACT({name} FROM t)", lambda r, f=field: strict(f)(r.t))
+    yield Case("date_part('month', ms)", lambda r: strict(lambda a: a.month)(r.ms))
+    for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second"):
+        for column in ("d", "t"):
+            yield Case(
+                f"DATE_TRUNC('{unit}', {column})",
+                lambda r, u=unit, c=column: strict(lambda a: truncate(a, u))(getattr(r, c)),
+            )
+
+
+CASES = [
+    *_arithmetic(),
+    *_rounding(),
+    *_mathematics(),
+    *_conditions(),
+    *_choices(),
+    *_casts(),
+    *_texts(),
+    *_times(),
+]
+
+
+# --- the two engines, on any frame ----------------------------------------------------------------
+
+
+class Row_:
+    """A row by the names of its columns."""
+
+    def __init__(self, cells: dict[str, Any]) -> None:
+        self.__dict__.update(cells)
+
+
+class Bench:
+    """All expressions, analysed once for each engine's storage."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.connection = duckdb.connect()
+        self.polars = self._declared(PolarsEngine(frame).storage())
+        self.connection.register("frame", frame)
+        self.duckdb = self._declared(DuckDBEngine(self.connection.table("frame")).storage())
+        self.exprs = [self._typed(case.sql) for case in CASES]
+
+    def _declared(self, storage: Any) -> Table:
+        return declare(
+            "t",
+            storage,
+            unit=Row(),
+            columns=COLUMNS,
+            neighbors="add_remove",
+            size=None,
+            public=False,
+        )
+
+    def _typed(self, sql: str) -> Typed:
+        plan = plan_of(f"SELECT COUNT({sql}) FROM t", {"t": self.polars})
+        (_, call), *_ = aggregate_of(plan).aggregates
+        return typed(call.args[0], self.polars.domains)
+
+    def polars_exprs(self) -> list[pl.Expr]:
+        read = polars_exprs.reader(self.polars)
+        values = [polars_exprs.polars_of(e.expr, read) for e in self.exprs]
+        codes = [polars_exprs.code_of(p, self.polars) for p in self.sums()]
+        return [e.alias(f"e{i}") for i, e in enumerate([*values, *codes])]
+
+    def duckdb_exprs(self) -> str:
+        read = duckdb_text.reader(self.duckdb)
+        values = [duckdb_text.sql_of(e.expr, read) for e in self.exprs]
+        codes = [duckdb_text.code_of(p, self.duckdb) for p in self.sums()]
+        return ", ".join(f"{e} AS e{i}" for i, e in enumerate([*values, *codes]))
+
+    def sums(self) -> list[CodedSum]:
+        """The codes of those expressions that SUM takes."""
+        found = []
+        for e in self.exprs:
+            if e.domain.type in (Type.INT, Type.FLOAT) and e.domain.is_bounded:
+                found.append(CodedSum(None, e.expr, coding_for(e.domain), 0, e.domain.nullable))
+        return found
+
+    def on_polars(self, frame: pl.DataFrame, engine: str = "streaming") -> list[tuple[Any, ...]]:
+        found = frame.lazy().select(self.polars_exprs()).collect(engine=engine)  # type: ignore[call-overload]
+        return found.rows()  # type: ignore[no-any-return]
+
+    def on_duckdb(self, frame: pl.DataFrame) -> list[tuple[Any, ...]]:
+        self.connection.register("frame", frame)
+        return self.connection.execute(f"SELECT {self.duckdb_exprs()} FROM frame").fetchall()  # type: ignore[no-any-return]
+
+    def name(self, index: int) -> str:
+        if index < len(CASES):
+            return CASES[index].sql
+        return f"code of {self.sums()[index - len(CASES)].expr}"
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    return rows()
+
+
+@pytest.fixture(scope="module")
+def bench(frame: pl.DataFrame) -> Bench:
+    return Bench(frame)
+
+
+@pytest.fixture(scope="module")
+def alone(bench: Bench, frame: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Every row in a frame of its own, on Polars."""
+    exprs = bench.polars_exprs()
+    return [frame[i : i + 1].select(exprs).row(0) for i in range(frame.height)]
+
+
+def bits(value: Any) -> Any:
+    """A value that tells NaN from NaN not, and 0.0 from -0.0 not: neither reaches an integer."""
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else value + 0.0
+    return value
+
+
+def assert_same(
+    bench: Bench, found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]], where: str
+) -> None:
+    wrong = []
+    for row, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            if bits(a) != bits(b):
+                wrong.append(f"{bench.name(i)} of row {row}: {a!r} {where}, {b!r} alone")
+    assert not wrong, "\n".join(wrong[:20])
+
+
+def test_every_function_is_tried(bench: Bench) -> None:
+    tried = {e.function for t in bench.exprs for e in walk(t.expr) if isinstance(e, Call)}
+    assert set(FUNCTIONS) - tried == {"cast"}  # each cast is executed as a convert
+
+
+@pytest.mark.parametrize("engine", ["streaming", "in-memory"])
+def test_polars_computes_a_row_in_a_batch_as_alone(
+    bench: Bench, frame: pl.DataFrame, alone: list[tuple[Any, ...]], engine: str
+) -> None:
+    assert_same(bench, bench.on_polars(frame, engine), alone, f"in one batch ({engine})")
+    many = pl.concat([frame] * 20)
+    assert_same(bench, bench.on_polars(many, engine), alone * 20, f"in a big batch ({engine})")
+
+
+@pytest.mark.parametrize("size", [2, 5, 64])
+def test_polars_computes_a_row_in_chunks_of_any_size_as_alone(
+    bench: Bench, frame: pl.DataFrame, alone: list[tuple[Any, ...]], size: int
+) -> None:
+    chunks = [frame[i : i + size] for i in range(0, frame.height, size)]
+    assert_same(
+        bench,
+        bench.on_polars(pl.concat(chunks, rechunk=False)),
+        alone,
+        f"in chunks of {size}",
+    )
+    apart = [row for chunk in chunks for row in bench.on_polars(chunk, "in-memory")]
+    assert_same(bench, apart, alone, f"in frames of {size}")
+    with pl.Config(streaming_chunk_size=size):
+        assert_same(bench, bench.on_polars(frame), alone, f"streamed by {size}")
+
+
+def test_polars_computes_a_row_among_its_like_as_alone(
+    bench: Bench, frame: pl.DataFrame, alone: list[tuple[Any, ...]]
+) -> None:
+    """In a batch of equals every mask is constant, and every column may be taken for a scalar."""
+    exprs = bench.polars_exprs()
+    for i in range(frame.height):
+        copies = frame[[i] * 9].select(exprs).rows()
+        assert_same(bench, copies, [alone[i]] * 9, f"(row {i}) among its like")
+
+
+@pytest.mark.parametrize("column", ["x", "y", "i", "s", "d"])
+def test_polars_computes_a_row_of_a_sorted_or_null_free_batch_as_alone(
+    bench: Bench, frame: pl.DataFrame, alone: list[tuple[Any, ...]], column: str
+) -> None:
+    numbered = frame.with_row_index("__row").sort(column)
+    for part in (numbered, numbered.drop_nulls(column), numbered.drop_nulls()):
+        expected = [alone[i] for i in part["__row"]]
+        assert_same(bench, bench.on_polars(part.drop("__row")), expected, f"sorted by {column}")
+
+
+def test_duckdb_computes_a_row_in_a_batch_as_alone(bench: Bench, frame: pl.DataFrame) -> None:
+    single = [bench.on_duckdb(frame[i : i + 1])[0] for i in range(0, frame.height, 8)]
+    whole = bench.on_duckdb(frame)
+    assert_same(bench, whole[::8], single, "in one batch")
+    assert_same(bench, bench.on_duckdb(pl.concat([frame] * 40)), whole * 40, "in many vectors")
+    bench.connection.execute("CREATE OR REPLACE TABLE stored AS SELECT * FROM frame")
+    listed = f"SELECT {bench.duckdb_exprs()} FROM stored"
+    stored = bench.connection.execute(listed).fetchall()
+    assert_same(bench, stored, whole * 40, "in a table")
+
+
+def test_both_engines_compute_the_same_rows(
+    bench: Bench, frame: pl.DataFrame, alone: list[tuple[Any, ...]]
+) -> None:
+    assert_same(bench, bench.on_duckdb(frame), alone, "on DuckDB")
+
+
+# --- against Python and plain SQL -----------------------------------------------------------------
+
+
+def as_read(frame: pl.DataFrame, table: Table) -> list[dict[str, Any]]:
+    """The rows as the plan means them, by Python alone."""
+    found = []
+    for stored in frame.select(
+        pl.all().exclude("d", "t", "ms"), pl.col("d", "t", "ms").to_physical()
+    ).rows(named=True):
+        row = {name: _read(name, value) for name, value in stored.items()}
+        found.append(row)
+    return found
+
+
+def _read(name: str, value: Any) -> Any:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if name in ("d", "t", "ms"):
+        unit = {"d": timedelta(days=1), "t": timedelta(microseconds=1)}.get(
+            name, timedelta(milliseconds=1)
+        )
+        try:
+            moment = datetime(1970, 1, 1) + value * unit
+        except OverflowError:
+            moment = datetime.max if value > 0 else datetime.min
+            if name == "ms":  # whole milliseconds
+                moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+        return moment.date() if name == "d" else moment
+    if isinstance(value, Decimal):
+        return float(value)
+    declared: Any = COLUMNS.get(name)
+    if isinstance(declared, dp.Keys):
+        return value if value in declared.values else None
+    if isinstance(declared, dp.Range):
+        return min(max(value, type(value)(declared.low)), type(value)(declared.high))
+    return value
+
+
+def agree(ours: Any, theirs: Any, *, close: bool) -> bool:
+    if bits(ours) == bits(theirs):
+        return True
+    if not close or not isinstance(ours, float) or not isinstance(theirs, float):
+        return False
+    return math.isclose(ours, theirs, rel_tol=1e-14, abs_tol=5e-324)
+
+
+def test_rows_are_what_python_computes(
+    bench: Bench, frame: pl.DataFrame, alone: list[tuple[Any, ...]]
+) -> None:
+    wrong = []
+    for row, found in zip(as_read(frame, bench.polars), alone, strict=True):
+        for case, ours in zip(CASES, found, strict=False):
+            expected = case.python(Row_(row))
+            if not agree(ours, expected, close=case.close):
+                wrong.append(f"{case.sql}: {ours!r}, in Python {expected!r}, of {row}")
+    assert not wrong, "\n".join(wrong[:15])
+
+
+def test_codes_are_what_exact_arithmetic_gives(
+    bench: Bench, alone: list[tuple[Any, ...]]
+) -> None:
+    """Clamp, scale by a power of two, round half to even, in fractions."""
+    sums = bench.sums()
+    positions = {id(e.expr): i for i, e in enumerate(bench.exprs)}
+    for found in alone:
+        for part, code in zip(sums, found[len(CASES) :], strict=True):
+            value = found[positions[id(part.expr)]]
+            assert code == exact_code(value, part.coding), (part.expr, value)
+
+
+def exact_code(value: float | None, coding: Coding) -> int | None:
+    if value is None:
+        return None
+    if math.isinf(value):
+        return coding.high if value > 0 else coding.low
+    scaled = Fraction(value) * Fraction(2) ** coding.shift
+    return min(max(round(scaled), coding.low), coding.high)
+
+
+def test_rows_are_what_plain_duckdb_computes(
+    bench: Bench, frame: pl.DataFrame, alone: list[tuple[Any, ...]]
+) -> None:
+    """The user's text itself, on rows as they are read; only here is it ever executed."""
+    read = as_read(frame, bench.polars)
+    schema = {
+        name: {"j": pl.Int64, "k": pl.String, "f32": pl.Float64, "dec": pl.Float64}.get(
+            name, pl.Datetime("us") if name == "ms" else dtype
+        )
+        for name, dtype in frame.schema.items()
+    }
+    plain = pl.DataFrame(read, schema=schema)
+    connection = duckdb.connect()
+    connection.register("plain", plain)
+    listed = ", ".join(f"TRY({case.sql})" for case in CASES)
+    wrong = []
+    for row, theirs, ours in zip(
+        read, connection.execute(f"SELECT {listed} FROM plain").fetchall(), alone, strict=True
+    ):
+        for case, a, b in zip(CASES, ours, theirs, strict=False):
+            undefined = isinstance(b, float) and not math.isfinite(b)
+            if a is None and (undefined or case.narrower):
+                continue
+            b = float(b) if isinstance(b, Decimal) else b
+            if not agree(a, b, close=case.close) and not _is_wider(case, a, b):
+                wrong.append(f"{case.sql}: {a!r}, plain DuckDB {b!r}, of {row}")
+    assert not wrong, "\n".join(wrong[:15])
+
+
+def _is_wider(case: Case, ours: Any, theirs: Any) -> bool:
+    """Integers that may overflow are floats here, and an error in DuckDB if they do."""
+    return case.narrower and isinstance(ours, float) and theirs in (None, int(ours))
