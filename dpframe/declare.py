@@ -49,6 +49,12 @@ class Keys:
     values: tuple[Any, ...]
 
     def __init__(self, values: Iterable[Any]) -> None:
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise DeclarationError(
+                f"dp.Keys({values!r}) is not a list of values",
+                why="each value of the column is listed by itself",
+                fix='dp.Keys(["er", "icu"])',
+            )
         object.__setattr__(self, "values", tuple(values))
 
     def __repr__(self) -> str:
@@ -223,6 +229,8 @@ def _range_domain(declared: Range, stored: Storage) -> Domain:
     assert kind is not None
     if kind in (Type.TEXT, Type.BOOL):
         raise ValueError(f"a range makes no sense for {stored.name}; declare dp.Keys([...])")
+    if not isinstance(declared.nullable, bool):
+        raise ValueError(f"nullable={declared.nullable!r} is neither True nor False")
     low, high = (_bound(end, kind, stored.name) for end in (declared.low, declared.high))
     if kind is Type.INT:
         low, high = math.ceil(low), math.floor(high)
@@ -241,7 +249,11 @@ def _bound(end: object, kind: Type, name: str) -> Any:
     if kind.is_number:
         if isinstance(end, bool) or not hasattr(end, "__float__"):
             raise ValueError(f"the bound {end!r} is not a number, but the column is {name}")
-        if not math.isfinite(float(end)):
+        try:
+            finite = math.isfinite(float(end))
+        except OverflowError:
+            raise ValueError("a bound is beyond every float") from None
+        if not finite:
             raise ValueError(f"the bound {end!r} is not finite")
         return end
     if type(end) is datetime and kind is Type.TIMESTAMP and end.tzinfo is None:

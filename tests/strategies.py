@@ -122,7 +122,9 @@ def as_code(frame: pl.DataFrame) -> str:
         name, dtype, plain = series.name, series.dtype, series.alias("x")
         if dtype.is_temporal():
             cells, count = plain.to_physical(), "pl.Int32" if dtype == pl.Date else "pl.Int64"
-            made = f"pl.Series({name!r}, {_runs(cells.to_list())}, dtype={count}).cast(pl.{dtype!r})"
+            made = (
+                f"pl.Series({name!r}, {_runs(cells.to_list())}, dtype={count}).cast(pl.{dtype!r})"
+            )
         else:
             made = f"pl.Series({name!r}, {_runs(plain.to_list())}, dtype=pl.{dtype!r})"
         columns.append(made)
@@ -168,7 +170,24 @@ _FLOATS = (
 
 _TEXTS = (
     *("", "a", "A", "b", "er", "icu", "gp", "ab", "abc", " ", " a ", "\ta\n", "\u00a0x\u3000"),
-    *("é", "É", "日本語", "🙂", "naïve", "Ж", "ж", "%", "_", "a%", "\\", "\\%", "'", '"', "a.b", "^a$"),
+    *(
+        "é",
+        "É",
+        "日本語",
+        "🙂",
+        "naïve",
+        "Ж",
+        "ж",
+        "%",
+        "_",
+        "a%",
+        "\\",
+        "\\%",
+        "'",
+        '"',
+        "a.b",
+        "^a$",
+    ),
     *("0", "1", "12", "-5", "+7", "+-7", "007", "3.5", "-0.0", "1e3", "1e400", "-1e400", ".5"),
     *("5.", "1e-400", "nan", "inf", "NULL", "true", "1_000", "\uff19", "4.35", "0.1", "1e", "0x10"),
     *("9" * 18, "9" * 19, "1" * 60, "2024-02-29", "2023-02-29", "0000-01-01", "0001-01-01"),
@@ -211,7 +230,9 @@ def _values(kind: str, dtype: pl.DataType) -> st.SearchStrategy[Any]:
     """Stored values of a type, the nasty ones most of the time."""
     if kind == "int":
         low, high = _INTEGERS[dtype]
-        few = [v for v in (0, 1, 2, 3, 5, 7, 10, -1, -3, 20, 100, 2**40, 2**53 + 1) if low <= v <= high]
+        few = [
+            v for v in (0, 1, 2, 3, 5, 7, 10, -1, -3, 20, 100, 2**40, 2**53 + 1) if low <= v <= high
+        ]
         edges = [low, low + 1, high - 1, high]
         return st.one_of(st.sampled_from(few), st.sampled_from(few + edges), st.integers(low, high))
     if kind == "float" and isinstance(dtype, pl.Decimal):
@@ -237,9 +258,9 @@ def _values(kind: str, dtype: pl.DataType) -> st.SearchStrategy[Any]:
     assert isinstance(dtype, pl.Datetime)
     return st.one_of(
         st.sampled_from(_INSTANTS[dtype.time_unit]),
-        st.integers(-(2**62), 2**62) if dtype.time_unit == "ns" else st.sampled_from(_SECONDS).map(
-            lambda s: _physical(s, dtype.time_unit, 777)
-        ),
+        st.integers(-(2**62), 2**62)
+        if dtype.time_unit == "ns"
+        else st.sampled_from(_SECONDS).map(lambda s: _physical(s, dtype.time_unit, 777)),
     )
 
 

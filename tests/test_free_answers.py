@@ -38,7 +38,9 @@ def session(data: object = None, **options: object) -> dp.Session:
     return found
 
 
-FIRST = "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM t WHERE age >= 18 AND cost < 90 GROUP BY ward"
+FIRST = (
+    "SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM t WHERE age >= 18 AND cost < 90 GROUP BY ward"
+)
 
 
 @pytest.mark.parametrize(

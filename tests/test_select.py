@@ -75,9 +75,7 @@ def test_columns_are_candidates_where_there_are_no_groups() -> None:
         ("COUNT(*) / 2", Fraction(1, 2), True),
     ],
 )
-def test_the_sensitivity_of_a_score_is_derived(
-    score: str, value: Fraction, monotone: bool
-) -> None:
+def test_the_sensitivity_of_a_score_is_derived(score: str, value: Fraction, monotone: bool) -> None:
     found = ballot(f"SELECT ward, {score} AS s FROM visits GROUP BY ward")
     assert found.sensitivity * found.step == value
     assert found.monotone is monotone

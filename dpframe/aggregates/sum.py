@@ -20,9 +20,12 @@ from dpframe.aggregates.base import (
 )
 from dpframe.bounds.analysis import Typed
 from dpframe.plan.coding import coding_for
-from dpframe.plan.domains import Domain, Type
+from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Expr
 from dpframe.plan.parts import CodedSum, CountRows
+
+_SMALL = 2**20
+"""Integers up to this are summed to integers: 2^30 rows of them stay below 2^50."""
 
 
 @aggregate
@@ -49,11 +52,17 @@ class Sum(Aggregate):
 
     @property
     def result(self) -> Domain:
-        return REAL if self.value.domain.type is Type.FLOAT else WHOLE
+        return WHOLE if self._is_whole else REAL
+
+    @property
+    def _is_whole(self) -> bool:
+        """Sums of small integers are integers again; larger ones might not fit in 64 bits."""
+        coding = coding_for(self.value.domain, self.max_rows)
+        return coding.is_integer and coding.magnitude() <= _SMALL
 
     def recipes(self) -> tuple[Recipe, ...]:
         coding = coding_for(self.value.domain, self.max_rows)
-        whole = self.value.domain.type is not Type.FLOAT
+        whole = self._is_whole
         expr, nullable = self.value.expr, self.value.domain.nullable
         direct = CodedSum(self.where, expr, coding, 0, nullable)
         recipes = [
@@ -83,7 +92,4 @@ class Sum(Aggregate):
 
 
 def _as_sum(value: pl.Expr, whole: bool) -> pl.Expr:
-    """Sums of integers are integers again, while they fit in 64 bits."""
-    if not whole:
-        return value.cast(pl.Float64)
-    return value.cast(pl.Float64).round(0).clip(-(2.0**62), 2.0**62).cast(pl.Int64)
+    return value.cast(pl.Float64).round(0).cast(pl.Int64) if whole else value.cast(pl.Float64)

@@ -70,16 +70,22 @@ def engine_for(data: Any, engine: EngineName | None) -> Engine:
         )
     if isinstance(data, str | Path):
         return _files(str(data), engine or "duckdb")
-    if isinstance(data, pl.DataFrame | pl.LazyFrame):
-        return PolarsEngine(data) if engine != "duckdb" else _scanned_by_duckdb(data)
-    kind = type(data).__module__.partition(".")[0]
-    if kind in ("duckdb", "_duckdb") and hasattr(data, "query"):
+    kind, name = type(data).__module__.partition(".")[0], type(data).__name__
+    if kind in ("duckdb", "_duckdb") and "Relation" in name:
         return _relation(data, engine)
-    if kind == "pyarrow" and type(data).__name__ in ("Table", "RecordBatch"):
-        return PolarsEngine(_from_arrow(data)) if engine == "polars" else _scanned_by_duckdb(data)
-    if kind == "pandas" and type(data).__name__ == "DataFrame":
-        return (
-            PolarsEngine(pl.from_pandas(data)) if engine == "polars" else _scanned_by_duckdb(data)
+    readers: dict[tuple[str, str], Callable[[Any], pl.DataFrame | pl.LazyFrame]] = {
+        ("polars", "DataFrame"): lambda frame: frame,
+        ("polars", "LazyFrame"): lambda frame: frame,
+        ("pyarrow", "Table"): _from_arrow,
+        ("pyarrow", "RecordBatch"): _from_arrow,
+        ("pandas", "DataFrame"): pl.from_pandas,
+    }
+    if (kind, name) in readers:
+        on_polars = engine == "polars" or (engine is None and kind == "polars")
+        read = readers[kind, name]
+        return _opened(
+            f"the {kind} {name}",
+            (lambda: PolarsEngine(read(data))) if on_polars else lambda: _scanned_by_duckdb(data),
         )
     raise DeclarationError(
         f"a {type(data).__module__}.{type(data).__name__} cannot be registered",
@@ -158,14 +164,19 @@ def _is_pattern(path: str) -> bool:
 
 
 def _parquet(files: list[str], engine: EngineName) -> Engine:
-    if engine == "polars":
-        return _opened(files, lambda: PolarsEngine(pl.scan_parquet(files, glob=False)))
     connection = _sandbox()
     listed = ", ".join(duckdb_literal(f) for f in files)
-    return _opened(
-        files,
-        lambda: _locked(connection, connection.sql(f"SELECT * FROM read_parquet([{listed}])")),
-    )
+
+    def open_files() -> Engine:
+        # Otherwise a file with other columns would be found after the charge.
+        schemas = [pl.scan_parquet(f, glob=False).collect_schema() for f in files]
+        if any(schema != schemas[0] for schema in schemas):
+            raise ValueError("different columns")
+        if engine == "polars":
+            return PolarsEngine(pl.scan_parquet(files, glob=False))
+        return _locked(connection, connection.sql(f"SELECT * FROM read_parquet([{listed}])"))
+
+    return _opened(repr(files[0]), open_files)
 
 
 def _csv(files: list[str], engine: EngineName) -> Engine:
@@ -174,30 +185,36 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
     The types are found once, now, and are taken as public, like any schema. If they were found
     again at query time, or a bad cell raised an error, a single row could be told from the outside.
     """
-    import duckdb
-
     listed = ", ".join(duckdb_literal(f) for f in files)
     connection = _sandbox()
+    separator = "\t" if files[0].lower().endswith(".tsv") else ","
     tolerant = "all_varchar = true, header = true, ignore_errors = true, null_padding = true, strict_mode = false"
 
     def open_duckdb() -> Engine:
         sniffed = connection.sql(f"SELECT * FROM read_csv([{listed}], header = true)")
+        # SUBSTRING changes nothing, but a bare cast becomes the reader's own, and drops whole rows.
         columns = ", ".join(
-            f"TRY_CAST({duckdb_name(c)} AS {t}) AS {duckdb_name(c)}"
+            f"TRY_CAST(SUBSTRING({duckdb_name(c)}, 1) AS {t}) AS {duckdb_name(c)}"
             for c, t in zip(sniffed.columns, sniffed.types, strict=True)
         )
         relation = connection.sql(f"SELECT {columns} FROM read_csv([{listed}], {tolerant})")
         return _locked(connection, relation)
 
     def open_polars() -> Engine:
-        sniffed = pl.scan_csv(files, glob=False, try_parse_dates=True).collect_schema()
+        sniffed = pl.scan_csv(
+            files, glob=False, separator=separator, try_parse_dates=True
+        ).collect_schema()
         text = pl.scan_csv(
-            files, glob=False, infer_schema=False, ignore_errors=True, truncate_ragged_lines=True
+            files,
+            glob=False,
+            separator=separator,
+            infer_schema=False,
+            ignore_errors=True,
+            truncate_ragged_lines=True,
         )
         return PolarsEngine(text.select(_parsed(name, dtype) for name, dtype in sniffed.items()))
 
-    del duckdb
-    return _opened(files, open_polars if engine == "polars" else open_duckdb)
+    return _opened(repr(files[0]), open_polars if engine == "polars" else open_duckdb)
 
 
 def _parsed(name: str, dtype: pl.DataType) -> pl.Expr:
@@ -213,15 +230,19 @@ def _parsed(name: str, dtype: pl.DataType) -> pl.Expr:
     return column.cast(dtype, strict=False)
 
 
-def _opened(files: list[str], open_engine: Any) -> Engine:
+def _opened(what: str, open_engine: Callable[[], Engine]) -> Engine:
+    """Open data, or refuse it without quoting what is in it."""
     try:
-        engine: Engine = open_engine()
+        engine = open_engine()
         engine.storage()
         return engine
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the engine is no Exception
         kind = type(error).__name__
     raise DeclarationError(
-        f"{files[0]!r} cannot be opened ({kind})",
-        why="it is not a readable file of its kind, or the files of the pattern have different columns",
-        fix="open it with pl.read_parquet or pl.read_csv to see what is wrong",
+        f"{what} cannot be opened ({kind})",
+        why="it is not readable, its columns have types or names that the engine does not take, or"
+        " the files of a pattern have different columns",
+        fix="read it with Polars or DuckDB alone to see what is wrong, or try the other engine=",
     )

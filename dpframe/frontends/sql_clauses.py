@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from dpframe.errors import SQLError
 from dpframe.frontends.sql_origin import place_of_word, sql_error
+from dpframe.plan.exprs import Expr
 
 _DEEPEST = 100
 """Expressions nest this deep at most: reading, analysing and running them are all recursive."""
 
 _MOST_CONDITIONS = 500
 """Conditions that are connected by AND and OR, in a whole query."""
+
+_LARGEST = 3_000
+"""Terms of all expressions of a query."""
 
 _MOST_ROWS = 2**40
 """More than any noisy table has; a larger LIMIT is the same."""
@@ -35,6 +41,23 @@ def refuse_deep_nesting(select: exp.Select, text: str) -> None:
                 f" {_MOST_CONDITIONS} ANDs and ORs at most",
                 fix="use IN (...) for a long list, or ask several queries",
             )
+
+
+def refuse_large(exprs: Iterable[Expr]) -> None:
+    """Refuse what is too large once written out: NULLIF and CASE of a value mention it twice."""
+    sizes: dict[int, int] = {}
+
+    def size(expr: Expr) -> int:
+        if id(expr) not in sizes:
+            sizes[id(expr)] = 1 + sum(size(child) for child in expr.children)
+        return sizes[id(expr)]
+
+    if sum(size(expr) for expr in exprs) > _LARGEST:
+        raise SQLError(
+            "the query is too long or nested too deeply",
+            why=f"written out it has more than {_LARGEST:,} terms",
+            fix="write it with less nesting of NULLIF, BETWEEN and CASE, or ask several queries",
+        )
 
 
 def refuse_wrong_ordinals(select: exp.Select, text: str) -> None:

@@ -106,7 +106,9 @@ def session_for(data: object, engine: str, by_unit: bool) -> dp.Session:
     return session
 
 
-def plain_runner(data: object, engine: str, sql: str, path: Path, stored: str) -> Callable[[], object]:
+def plain_runner(
+    data: object, engine: str, sql: str, path: Path, stored: str
+) -> Callable[[], object]:
     """The same question asked of the engine itself, with its answer fetched.
 
     On both engines the many groups of a plain per-unit query are counted, not fetched, so that
@@ -122,8 +124,10 @@ def plain_runner(data: object, engine: str, sql: str, path: Path, stored: str) -
         return lambda: connection.sql(counted).fetchall()
     frame = data if stored == "memory" else pl.scan_parquet(path)
     context = pl.SQLContext({"t": frame}, eager=False)
-    return lambda: context.execute(sql).select(pl.len() if counted != sql else pl.all()).collect(
-        engine="streaming"
+    return lambda: (
+        context.execute(sql)
+        .select(pl.len() if counted != sql else pl.all())
+        .collect(engine="streaming")
     )
 
 
@@ -155,7 +159,13 @@ def measure(case: Case, engine: str, stored: str, path: Path, repeat: int) -> tu
 
 def peak_memory(which: str, case: Case, engine: str, stored: str, path: Path) -> int:
     """Megabytes at the peak of a fresh process that runs the query once."""
-    job = {"which": which, "case": case.__dict__, "engine": engine, "stored": stored, "path": str(path)}
+    job = {
+        "which": which,
+        "case": case.__dict__,
+        "engine": engine,
+        "stored": stored,
+        "path": str(path),
+    }
     command = [sys.executable, __file__, "--child", json.dumps(job)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
@@ -211,8 +221,10 @@ def main() -> None:
         ours, theirs = importing()
         print(f"import: {ours:.3f} s, its packages {theirs:.3f} s, ratio {ours / theirs:.2f} (1.3)")
         print(f"planning: {planning(path):.1f} ms (10)")
-        print(f"{'engine':8}{'stored':9}{'unit':6}{'query':18}{'plain s':>9}{'ours s':>9}"
-              f"{'ratio':>7}  {'target':14}{'plain MB':>9}{'ours MB':>9}")
+        print(
+            f"{'engine':8}{'stored':9}{'unit':6}{'query':18}{'plain s':>9}{'ours s':>9}"
+            f"{'ratio':>7}  {'target':14}{'plain MB':>9}{'ours MB':>9}"
+        )
         for engine in [options.only] if options.only else ["duckdb", "polars"]:
             for stored in ["parquet", "memory"]:
                 for case in [*ROW_LEVEL, *BY_UNIT]:

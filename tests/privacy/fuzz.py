@@ -102,7 +102,9 @@ class Harness:
     refusals: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._connection = duckdb.connect(config={"python_enable_replacements": False, "threads": 1})
+        self._connection = duckdb.connect(
+            config={"python_enable_replacements": False, "threads": 1}
+        )
 
     def check(self, world: World, statements: list[str]) -> None:
         """Check every statement on a world, or raise `Broken` with what is needed to repeat it."""
@@ -122,6 +124,17 @@ class Harness:
                 self._check_one(tables, sql)
             except Broken as broken:
                 raise Broken(f"{broken}\n{sql}\n{world!r}") from broken
+
+    def plan(self, world: World, statements: list[str]) -> None:
+        """Plan every statement, and count the functions that the accepted ones call."""
+        opened = self.open(world, world.table, "polars")
+        for sql in statements:
+            try:
+                compiled = opened.session.query(sql)._compiled
+            except QueryError:
+                continue
+            if not overflows(compiled):
+                self.functions.update(functions_of(compiled))
 
     def open(self, world: World, frame: pl.DataFrame, engine: str) -> Opened:
         """Register a frame with a session of its own."""

@@ -128,6 +128,9 @@ def test_what_is_placed_is_most_of_it() -> None:
         f"SELECT {'CASE WHEN TRUE THEN ' * 200}1{' END' * 200}, COUNT(*) FROM visits",
         "SELECT COUNT(*) FROM " + "(SELECT * FROM " * 200 + "visits" + ")" * 200,
         "(" * 5000 + "SELECT COUNT(*) FROM visits" + ")" * 5000,
+        f"SELECT COUNT({'NULLIF(' * 30}age{', 3)' * 30}) FROM visits",
+        f"SELECT COUNT(*) FROM visits WHERE {'(' * 30}active{' BETWEEN FALSE AND TRUE)' * 30}",
+        f"SELECT COUNT({'CASE ' * 30}age{' WHEN 1 THEN 2 WHEN 3 THEN 4 ELSE 5 END' * 30}) FROM visits",
     ],
     ids=lambda text: text[:40],
 )
