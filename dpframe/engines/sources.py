@@ -174,7 +174,10 @@ def _parquet(files: list[str], engine: EngineName) -> Engine:
             raise ValueError("different columns")
         if engine == "polars":
             return PolarsEngine(pl.scan_parquet(files, glob=False))
-        return _locked(connection, connection.sql(f"SELECT * FROM read_parquet([{listed}])"))
+        return _locked(
+            connection,
+            connection.sql(f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"),
+        )
 
     return _opened(repr(files[0]), open_files)
 
@@ -188,10 +191,15 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
     listed = ", ".join(duckdb_literal(f) for f in files)
     connection = _sandbox()
     separator = "\t" if files[0].lower().endswith(".tsv") else ","
-    tolerant = "all_varchar = true, header = true, ignore_errors = true, null_padding = true, strict_mode = false"
+    tolerant = (
+        "all_varchar = true, header = true, ignore_errors = true, null_padding = true,"
+        " strict_mode = false, hive_partitioning = false"
+    )
 
     def open_duckdb() -> Engine:
-        sniffed = connection.sql(f"SELECT * FROM read_csv([{listed}], header = true)")
+        sniffed = connection.sql(
+            f"SELECT * FROM read_csv([{listed}], header = true, hive_partitioning = false)"
+        )
         # SUBSTRING changes nothing, but a bare cast becomes the reader's own, and drops whole rows.
         columns = ", ".join(
             f"TRY_CAST(SUBSTRING({duckdb_name(c)}, 1) AS {t}) AS {duckdb_name(c)}"
