@@ -887,6 +887,9 @@ class Grammar:
                 a, b = self.moment(depth), self.moment(0) if self.below(2) else self.day(0)
             case "condition":
                 a, b = self.condition(depth - 1) if depth > 0 else Sql("TRUE"), Sql("TRUE")
+            case _ if self.below(6) == 0:
+                x, divisor = self.number(0), self.pick(*_DIVISORS)  # one bit of rounding tells
+                a, b = Sql(f"(({x.text} / {divisor}) * {divisor})"), x
             case _:
                 a, b = self.number(depth), self.number(0)
         if self.below(4) == 0:

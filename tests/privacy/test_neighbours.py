@@ -76,7 +76,7 @@ def _magnitude(part: Any) -> int:
 
 def test_the_harness_finds_a_unit_that_is_not_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polars, "_scaled", lambda pairs, request: pairs)
-    with pytest.raises(Broken, match="claimed"):
+    with pytest.raises(Broken, match=r"claimed|differs"):
         run(400, 5, Harness(), shrink=False)
 
 
@@ -93,16 +93,6 @@ def test_the_harness_finds_a_clamp_that_is_missing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(polars_exprs, "_integer", lambda value, *_: value)
     with pytest.raises(Broken):
         run(400, 5, Harness(), shrink=False)
-
-
-def test_the_harness_finds_division_that_depends_on_the_batch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from dpframe.plan.functions import numbers
-
-    monkeypatch.setattr(numbers, "whole_array", lambda value, like: value)
-    with pytest.raises(Broken):
-        run(1200, 22, Harness(), shrink=False)
 
 
 # --- weights, computed a second time --------------------------------------------------------------
@@ -212,10 +202,6 @@ def rounded_up_root(squared: int) -> int:
     return found
 
 
-# --- known gaps -----------------------------------------------------------------------------------
-
-
-@pytest.mark.xfail(reason="the split of the budget squares sizes in floats", strict=True)
 @pytest.mark.parametrize("size", [1e-200, 1e160, 1e200])
 def test_a_range_of_any_size_can_be_summed(size: float) -> None:
     session = dp.Session(dp.Budget(epsilon=1))

@@ -1,0 +1,77 @@
+"""The function table: one entry each, complete, total, and safe to nest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dpframe.plan.functions import FUNCTIONS, Function, by_sql_name
+
+PARAMS: dict[str, list[tuple[Any, ...]]] = {
+    "round": [(), (2,), (-1,)],
+    "power": [(2,), (0.5,), (-1,), (0,)],
+    "substring": [(1, 2), (2,)],
+    "left": [(2,)],
+    "replace": [("a", "b")],
+    "like": [("a%",)],
+    "starts_with": [("a",)],
+    "ends_with": [("a",)],
+    "contains": [("a",)],
+    "in": [(1, 2)],
+    "extract": [("month",), ("hour",)],
+    "date_trunc": [("month",)],
+    "convert": [("FLOAT", "INT"), ("TEXT", "BIGINT"), ("TEXT", "DOUBLE"), ("INT", "BOOLEAN")],
+}
+ARGUMENTS = {"case": 3, "coalesce": 2, "least": 2, "greatest": 2, "and": 3, "or": 3, "concat": 2}
+TWO = {"add", "subtract", "multiply", "divide", "integer_divide", "modulo", "concat_operator"} | {
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "is_distinct")
+}
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(function, params, id=f"{name}{params or ''}")
+        for name, function in sorted(FUNCTIONS.items())
+        if name != "cast"
+        for params in PARAMS.get(name, [()])
+    ]
+
+
+def count(function: Function) -> int:
+    return ARGUMENTS.get(function.name, 2 if function.name in TWO else 1)
+
+
+@pytest.mark.parametrize(("function", "params"), cases())
+def test_a_rendering_that_repeats_an_argument_says_so(
+    function: Function, params: tuple[Any, ...]
+) -> None:
+    # Nested, an argument that is mentioned twice doubles at every level; stages prevent that, but
+    # only where the entry says that it repeats.
+    names = [f"argument{i}" for i in range(count(function))]
+    sql = function.duckdb(names, params)
+    tree = str(function.polars([pl.col(n) for n in names], params))
+    repeated = any(sql.count(n) > 1 or tree.count(f'"{n}"') > 1 for n in names)
+    assert function.repeats or not repeated, f"{sql}\n{tree}"
+
+
+def test_every_entry_is_under_its_own_name() -> None:
+    for name, function in FUNCTIONS.items():
+        assert function.name == name
+        for sql in function.sql:
+            assert by_sql_name(sql) is function
+
+
+def test_no_two_entries_share_a_name_in_sql() -> None:
+    written = [sql for function in FUNCTIONS.values() for sql in function.sql]
+    assert len(set(written)) == len(written)
+
+
+@pytest.mark.parametrize(("function", "params"), cases())
+def test_every_entry_renders_for_both_engines(function: Function, params: tuple[Any, ...]) -> None:
+    names = [f"argument{i}" for i in range(count(function))]
+    sql = function.duckdb(names, params)
+    assert all(name in sql for name in names)
+    assert sql.count("(") == sql.count(")")
+    assert isinstance(function.polars([pl.col(n) for n in names], params), pl.Expr)
