@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpframe.declare import Table
+from dpframe.engines.storage import is_wide, unlisted_integer
 from dpframe.errors import InternalError
 from dpframe.plan.domains import (
     FIRST_DAY,
@@ -63,10 +64,13 @@ def staged_sql(source: str, stages: Stages, read: Read) -> str:
 
 
 def stored(table: Table, name: str) -> str:
-    """A column in the plan's type (integers in their own), its values as they are."""
+    """A column in the plan's type (integers of up to 64 bits in their own), its values as they are."""
     storage, column = table.storage[name], duckdb_name(name)
     if storage.type is Type.TIMESTAMP:
         return _microseconds(column, storage.name)
+    if is_wide(storage):
+        unlisted = unlisted_integer(table.domains[name])
+        return f"COALESCE(TRY_CAST({column} AS BIGINT), CASE WHEN {column} IS NOT NULL THEN {unlisted} END)"
     if not storage.exact and storage.type is not None:
         column = f"CAST({column} AS {storage.type.value})"
     return by_bytes(column) if storage.type is Type.TEXT else column

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from dpframe.declare import Table
+from dpframe.engines.storage import is_wide, unlisted_integer
 from dpframe.errors import InternalError
 from dpframe.plan.domains import (
     FIRST_DAY,
@@ -65,7 +66,7 @@ def read_column(table: Table, name: str) -> pl.Expr:
         return value.cast(POLARS_TYPES[domain.type])
     match domain.type:
         case Type.INT:
-            value = _integer(value, domain, storage.low, storage.high).cast(pl.Int64)
+            value = _integer(column(name), domain, storage.low, storage.high).cast(pl.Int64)
         case Type.FLOAT:
             value = value.fill_nan(None)
             if domain.is_bounded:
@@ -80,10 +81,14 @@ def read_column(table: Table, name: str) -> pl.Expr:
 
 
 def stored(table: Table, name: str) -> pl.Expr:
-    """A column in the plan's type (integers in their own), its values as they are."""
+    """A column in the plan's type (integers of up to 64 bits in their own), its values as they are."""
     storage, value = table.storage[name], column(name)
     if storage.type is Type.TIMESTAMP:
         return _microseconds(value, storage.name)
+    if is_wide(storage):
+        unlisted = pl.lit(unlisted_integer(table.domains[name]), dtype=pl.Int64)
+        inside = value.cast(pl.Int64, strict=False).fill_null(unlisted)
+        return pl.when(value.is_not_null()).then(inside)
     if storage.exact or storage.type is None:
         return value
     return value.cast(POLARS_TYPES[storage.type])

@@ -14,6 +14,7 @@ import polars as pl
 from dpframe.engines.base import Engine, withhold_rows
 from dpframe.engines.polars import PolarsEngine
 from dpframe.errors import DeclarationError, ParameterError
+from dpframe.plan.functions.base import column
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 EngineName = Literal["duckdb", "polars"]
@@ -134,9 +135,22 @@ def _locked(connection: Any, relation: Any) -> Engine:
 
 def _scanned_by_duckdb(data: Any) -> Engine:
     connection = _sandbox()
-    connection.register("data", data)
+    connection.register("data", _with_types(data))
     connection.execute("SET enable_external_access = false")
     return _locked(connection, withhold_rows("DuckDB", lambda: connection.table("data")))
+
+
+def _with_types(data: Any) -> Any:
+    """A pandas frame whose columns of objects are given their types now, from all rows.
+
+    DuckDB would guess them from a sample, and one row that does not fit would stop every query.
+    """
+    is_pandas = type(data).__module__.partition(".")[0] == "pandas"
+    if not is_pandas or "object" not in map(str, data.dtypes):
+        return data
+    import pyarrow
+
+    return pyarrow.Table.from_pandas(data, preserve_index=False)
 
 
 def _files(path: str, engine: EngineName) -> Engine:
@@ -225,17 +239,27 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
     return _opened(repr(files[0]), open_polars if engine == "polars" else open_duckdb)
 
 
+_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d-%m-%Y", "%d/%m/%Y")
+"""How days are written in CSV, the first that fits. Left to itself, Polars takes the form of the
+first row in a batch for the form of all: one row written otherwise would make the others NULL."""
+
+
 def _parsed(name: str, dtype: pl.DataType) -> pl.Expr:
-    column = pl.col(name)
+    text = column(name)
     if dtype == pl.Date:
-        return column.str.to_date(strict=False)
+        return pl.coalesce(text.str.to_date(day, strict=False) for day in _DAYS)
     if isinstance(dtype, pl.Datetime):
-        return column.str.to_datetime(time_unit="us", strict=False)
+        return pl.coalesce(
+            text.str.to_datetime(f"{day}{between}{time}", time_unit="us", strict=False)
+            for day in _DAYS
+            for between in (" ", "T")
+            for time in ("%H:%M:%S%.f", "%H:%M")
+        )
     if dtype == pl.Boolean:
-        return column.str.to_lowercase().replace_strict(
+        return text.str.to_lowercase().replace_strict(
             {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
         )
-    return column.cast(dtype, strict=False)
+    return text.cast(dtype, strict=False)
 
 
 def _opened(what: str, open_engine: Callable[[], Engine]) -> Engine:
