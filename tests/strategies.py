@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import polars as pl
@@ -241,7 +241,9 @@ def _values(kind: str, dtype: pl.DataType) -> st.SearchStrategy[Any]:
             st.sampled_from([0, 1, -1, 5, 10**scale, 3 * 10**scale, most, -most, most // 3]),
             st.integers(-most, most),
         )
-        return digits.filter(lambda d: abs(d) <= most).map(lambda d: Decimal(d).scaleb(-scale))
+        return digits.filter(lambda d: abs(d) <= most).map(
+            lambda d: Decimal(d).scaleb(-scale, Context(prec=38))  # the usual 28 digits round up
+        )
     if kind == "float" and dtype == pl.Float32:
         return st.one_of(st.sampled_from(_FLOATS).map(_single), st.floats(width=32))
     if kind == "float":

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import (
     MAX_EMAX,
-    MIN_EMIN,
     ROUND_CEILING,
     ROUND_FLOOR,
     Context,
@@ -39,13 +38,16 @@ _NARROW = Decimal(f"1e-{_SIGNIFICANT + 2}")
 
 _WORKING_DIGITS = (50, 100, 200, 400, 800)
 
+_LEAST_EXPONENT = -20_000
+"""The neighbours of 0 lie this far down; at the limit of `decimal` no fraction could hold them."""
+
 
 @lru_cache
 def _context(digits: int, rounding: str) -> Context:
     return Context(
         prec=digits,
         rounding=rounding,
-        Emin=MIN_EMIN,
+        Emin=_LEAST_EXPONENT,
         Emax=MAX_EMAX,
         traps=[InvalidOperation, DivisionByZero, Overflow],
     )

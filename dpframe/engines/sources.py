@@ -14,7 +14,6 @@ import polars as pl
 from dpframe.engines.base import Engine, withhold_rows
 from dpframe.engines.polars import PolarsEngine
 from dpframe.errors import DeclarationError, ParameterError
-from dpframe.plan.functions.base import column
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 EngineName = Literal["duckdb", "polars"]
@@ -202,15 +201,20 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
     The types are found once, now, and are taken as public, like any schema. If they were found
     again at query time, or a bad cell raised an error, a single row could be told from the outside.
     """
+    if engine == "polars":
+        raise DeclarationError(
+            "CSV files are read by DuckDB",
+            why="a quote that is not closed stops Polars, and an error would tell of that row",
+            fix="leave engine= out, or register pl.read_csv(...)",
+        )
     listed = ", ".join(duckdb_literal(f) for f in files)
     connection = _sandbox()
-    separator = "\t" if files[0].lower().endswith(".tsv") else ","
     tolerant = (
         "all_varchar = true, header = true, ignore_errors = true, null_padding = true,"
         " strict_mode = false, hive_partitioning = false"
     )
 
-    def open_duckdb() -> Engine:
+    def open_files() -> Engine:
         sniffed = connection.sql(
             f"SELECT * FROM read_csv([{listed}], header = true, hive_partitioning = false)"
         )
@@ -222,44 +226,7 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
         relation = connection.sql(f"SELECT {columns} FROM read_csv([{listed}], {tolerant})")
         return _locked(connection, relation)
 
-    def open_polars() -> Engine:
-        sniffed = pl.scan_csv(
-            files, glob=False, separator=separator, try_parse_dates=True
-        ).collect_schema()
-        text = pl.scan_csv(
-            files,
-            glob=False,
-            separator=separator,
-            infer_schema=False,
-            ignore_errors=True,
-            truncate_ragged_lines=True,
-        )
-        return PolarsEngine(text.select(_parsed(name, dtype) for name, dtype in sniffed.items()))
-
-    return _opened(repr(files[0]), open_polars if engine == "polars" else open_duckdb)
-
-
-_DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d-%m-%Y", "%d/%m/%Y")
-"""How days are written in CSV, the first that fits. Left to itself, Polars takes the form of the
-first row in a batch for the form of all: one row written otherwise would make the others NULL."""
-
-
-def _parsed(name: str, dtype: pl.DataType) -> pl.Expr:
-    text = column(name)
-    if dtype == pl.Date:
-        return pl.coalesce(text.str.to_date(day, strict=False) for day in _DAYS)
-    if isinstance(dtype, pl.Datetime):
-        return pl.coalesce(
-            text.str.to_datetime(f"{day}{between}{time}", time_unit="us", strict=False)
-            for day in _DAYS
-            for between in (" ", "T")
-            for time in ("%H:%M:%S%.f", "%H:%M")
-        )
-    if dtype == pl.Boolean:
-        return text.str.to_lowercase().replace_strict(
-            {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
-        )
-    return text.cast(dtype, strict=False)
+    return _opened(repr(files[0]), open_files)
 
 
 def _opened(what: str, open_engine: Callable[[], Engine]) -> Engine:

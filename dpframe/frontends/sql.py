@@ -16,8 +16,7 @@ from dpframe.declare import Table
 from dpframe.errors import ParameterError, SQLError
 from dpframe.frontends.sql_clauses import (
     group_keys,
-    refuse_deep_nesting,
-    refuse_large,
+    refuse_what_is_too_large,
     refuse_wrong_ordinals,
     row_count,
 )
@@ -51,7 +50,7 @@ def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
             fix='session.sql("SELECT COUNT(*) FROM t", epsilon=0.1)',
         )
     select = parse(text)
-    refuse_deep_nesting(select, text)
+    refuse_what_is_too_large(select, text)
     table = _table_of(select, text, tables)
     names = _output_names(select, text, table)
     _refuse_rows(select, text)
@@ -208,10 +207,6 @@ class _Builder:
         sort_keys, hidden = self._order(select, names)
         if not self.aggregates:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
-        conditions = [n.predicate for n in (node,) if isinstance(n, Filter)]
-        conditions += [] if kept is None else [kept]
-        computed = [expr for _, expr in (*keys, *columns, *hidden)]
-        refuse_large([*conditions, *self.aggregates, *computed])
         node = Aggregate(node, keys, tuple((n, call) for call, n in self.aggregates.items()))
         if kept is not None:
             node = Filter(node, kept)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
 from sqlglot import exp
 
 from dpframe.errors import SQLError
 from dpframe.frontends.sql_origin import place_of_word, sql_error
-from dpframe.plan.exprs import Expr
 
 _DEEPEST = 100
 """Expressions nest this deep at most: reading, analysing and running them are all recursive."""
@@ -16,48 +16,52 @@ _DEEPEST = 100
 _MOST_CONDITIONS = 500
 """Conditions that are connected by AND and OR, in a whole query."""
 
-_LARGEST = 3_000
-"""Terms of all expressions of a query."""
+_LARGEST = 5_000
+"""Terms of all expressions of a query; constants in lists do not count."""
 
 _MOST_ROWS = 2**40
 """More than any noisy table has; a larger LIMIT is the same."""
 
 
-def refuse_deep_nesting(select: exp.Select, text: str) -> None:
+def refuse_what_is_too_large(select: exp.Select, text: str) -> None:
     """Refuse what later steps could not walk; a chain of ANDs or ORs is one level."""
     depths = {id(select): 0}
-    connectors = 0
-    for node in select.walk():
-        parent = node.parent
-        if parent is None or node is select:
-            continue
-        connectors += isinstance(node, exp.Connector)
-        level = isinstance(node, exp.Connector) and type(node) is type(parent)
-        depths[id(node)] = depths[id(parent)] + (0 if level else 1)
-        if depths[id(node)] > _DEEPEST or connectors > _MOST_CONDITIONS:
-            raise SQLError(
-                "the query is too long or nested too deeply",
-                why=f"expressions go {_DEEPEST} levels deep at most, and a query has"
-                f" {_MOST_CONDITIONS} ANDs and ORs at most",
-                fix="use IN (...) for a long list, or ask several queries",
-            )
-
-
-def refuse_large(exprs: Iterable[Expr]) -> None:
-    """Refuse what is too large once written out: NULLIF and CASE of a value mention it twice."""
-    sizes: dict[int, int] = {}
-
-    def size(expr: Expr) -> int:
-        if id(expr) not in sizes:
-            sizes[id(expr)] = 1 + sum(size(child) for child in expr.children)
-        return sizes[id(expr)]
-
-    if sum(size(expr) for expr in exprs) > _LARGEST:
+    nodes = [node for node in select.walk() if node is not select and node.parent is not None]
+    for node in nodes:
+        level = isinstance(node, exp.Connector) and type(node) is type(node.parent)
+        depths[id(node)] = depths[id(node.parent)] + (0 if level else 1)
+    connectors = sum(isinstance(node, exp.Connector) for node in nodes)
+    deepest = max(depths.values())
+    if deepest > _DEEPEST or connectors > _MOST_CONDITIONS or _size(select, nodes) > _LARGEST:
         raise SQLError(
             "the query is too long or nested too deeply",
-            why=f"written out it has more than {_LARGEST:,} terms",
-            fix="write it with less nesting of NULLIF, BETWEEN and CASE, or ask several queries",
+            why=f"expressions go {_DEEPEST} levels deep at most, and a query has"
+            f" {_MOST_CONDITIONS} ANDs and ORs and {_LARGEST:,} terms at most, written out",
+            fix="use IN (...) for a long list, or ask several queries",
         )
+
+
+def _size(select: exp.Select, nodes: Sequence[Any]) -> int:
+    """The number of terms once written out: x BETWEEN 1 AND 2 is two comparisons of x."""
+    sizes = {id(node): 0 if isinstance(node, exp.Literal) else 1 for node in (select, *nodes)}
+    for node in reversed(nodes):  # parents come before their children
+        sizes[id(node.parent)] += sizes[id(node)] * _mentions(node)
+    return sizes[id(select)]
+
+
+def _mentions(node: exp.Expression) -> int:
+    """How often what it is part of mentions it."""
+    whole = node.parent
+    if node.arg_key != "this":
+        return 1
+    match whole:
+        case exp.Nullif() | exp.Between():
+            return 2
+        case exp.Case():
+            return max(1, len(whole.args["ifs"]))
+        case exp.In():
+            return max(1, sum(e.find(exp.Column) is not None for e in whole.expressions))
+    return 1
 
 
 def refuse_wrong_ordinals(select: exp.Select, text: str) -> None:

@@ -47,6 +47,14 @@ def test_log_is_enclosed(x, digits):
     assert exp_between(Fraction(found.low))[0] <= x <= exp_between(Fraction(found.high))[1]
 
 
+def test_the_neighbours_of_zero_are_numbers_that_can_be_used():
+    found = Enclosure.of(1, 5).log()
+    assert (
+        -(Fraction(1, 10**9)) < Fraction(found.low) < 0 < Fraction(found.high) < Fraction(1, 10**9)
+    )
+    assert 0 < round_up(lambda digits: Enclosure.of(-(10**6), digits).exp()) < Fraction(1, 10**9)
+
+
 @given(small, small, st.sampled_from([3, 10]))
 def test_arithmetic_is_enclosed(x, y, digits):
     a, b = Enclosure.of(x, digits), Enclosure.of(y, digits)

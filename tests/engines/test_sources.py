@@ -98,6 +98,10 @@ SOURCES: dict[str, Any] = {
 def test_every_kind_of_data_gives_the_same_answers(
     source: str, engine: str, tmp_path: Path
 ) -> None:
+    if source.startswith("csv") and engine == "polars":
+        with pytest.raises(dp.DeclarationError, match="read by DuckDB"):
+            session(SOURCES[source](tmp_path), engine)
+        return
     assert answers(SOURCES[source](tmp_path), engine) == EXPECTED
 
 
@@ -220,6 +224,7 @@ def test_a_damaged_parquet_file_is_refused(content: bytes, engine: str, tmp_path
 def test_endings_are_read_in_any_case(ending: str, engine: str, tmp_path: Path) -> None:
     path = tmp_path / f"t.{ending}"
     if ending.lower() in ("csv", "tsv"):
+        engine = "duckdb"  # which alone reads them
         FRAME.write_csv(path, separator="\t" if ending == "tsv" else ",")
     else:
         FRAME.write_parquet(path)
@@ -266,7 +271,6 @@ def long_csv(folder: Path, *bad: str) -> str:
     return write(folder, "long.csv", "\n".join(lines).encode())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "bad",
     [
@@ -277,37 +281,32 @@ def long_csv(folder: Path, *bad: str) -> str:
         "NaN,inf,a,0000-00-00",
     ],
 )
-def test_a_bad_cell_is_null_and_raises_nothing(bad: str, engine: str, tmp_path: Path) -> None:
-    opened = session(long_csv(tmp_path, bad), engine)
+def test_a_bad_cell_is_null_and_raises_nothing(bad: str, tmp_path: Path) -> None:
+    opened = session(long_csv(tmp_path, bad))
     (row,) = opened.sql("SELECT COUNT(*), COUNT(x), COUNT(d) FROM t", epsilon=1).frame.rows()
     assert row[1] >= 30_000
     assert row[2] >= 30_000
     assert row[0] == 30_001
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("bad", ["5", "5,1.5,a,2024-01-31,extra,cells", '"5,1.5,a', ",,,", ""])
-def test_a_bad_line_raises_nothing(bad: str, engine: str, tmp_path: Path) -> None:
-    opened = session(long_csv(tmp_path, bad, "5,1.5,b,2024-01-31"), engine)
-    if bad.startswith('"') and engine == "polars":
-        pytest.xfail("reported: a quote that is not closed stops Polars, an error that tells a row")
+def test_a_bad_line_raises_nothing(bad: str, tmp_path: Path) -> None:
+    opened = session(long_csv(tmp_path, bad, "5,1.5,b,2024-01-31"))
     (row,) = opened.sql("SELECT COUNT(*), SUM(x) FROM t", epsilon=1).frame.rows()
     assert 30_000 <= row[0] <= 30_002
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_an_error_about_a_csv_file_quotes_no_cell(engine: str, tmp_path: Path) -> None:
+def test_an_error_about_a_csv_file_quotes_no_cell(tmp_path: Path) -> None:
     text = "x,y\nalice@example.com,1\n" * 3 + '"alice@example.com'
     try:
-        session(write(tmp_path, "t.csv", text.encode()), engine)
+        session(write(tmp_path, "t.csv", text.encode()))
     except dp.DPFrameError as error:
         shown = "".join(traceback.format_exception(error))
         assert "alice" not in shown.replace(str(tmp_path), "")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_csv_file_without_rows_has_its_columns(engine: str, tmp_path: Path) -> None:
-    opened = session(write(tmp_path, "t.csv", b"x,y\n"), engine, columns={})
+def test_a_csv_file_without_rows_has_its_columns(tmp_path: Path) -> None:
+    opened = session(write(tmp_path, "t.csv", b"x,y\n"), columns={})
     assert opened.sql("SELECT COUNT(*) FROM t", epsilon=1).item() == 0
 
 
