@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpframe.aggregates.compile import compile_plan, scan_of
+from dpframe.aggregates.compile import compile_plan, tables_of
+from dpframe.bounds.lower import Lowering
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
@@ -16,6 +17,7 @@ from dpframe.budget.room import Room
 from dpframe.budget.spent import Spent
 from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare
 from dpframe.engines.base import Engine
+from dpframe.engines.combined import combined
 from dpframe.engines.sources import EngineName, open_data
 from dpframe.errors import DeclarationError, ParameterError
 from dpframe.mechanisms import Source
@@ -74,6 +76,7 @@ class Session:
         self._engines: dict[str, Engine] = {}
         self._tables: dict[str, Table] = {}
         self._versions: dict[str, Callable[[], str | None]] = {}
+        self._combined: dict[frozenset[str], tuple[Engine, Mapping[str, Table]]] = {}
         self._source = Source()
 
     def close(self) -> None:
@@ -235,12 +238,28 @@ class Session:
         return self._analysed(plan_of(text, self._tables), text)
 
     def _analysed(self, plan: Node, asked: str) -> Query:
-        name = scan_of(plan).table
-        engine = self._engines[name]
-        compiled = compile_plan(plan, self._tables[name], engine.evaluate)
+        names = tables_of(plan)
+        engine, tables = self._opened(names)
+        compiled = compile_plan(plan, Lowering(tables, engine.is_unique), engine.evaluate)
         PostProcessing(compiled).check()
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
-        return Query(asking, compiled, engine, self._versions[name], asked)
+        return Query(asking, compiled, engine, lambda: self._version(names), asked)
+
+    def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:
+        """One engine over these tables, and the tables as it stores them."""
+        if len(names) == 1:
+            return self._engines[names[0]], self._tables
+        chosen = frozenset(names)
+        if chosen not in self._combined:
+            engines = {name: self._engines[name] for name in sorted(names)}
+            self._combined[chosen] = combined(engines, self._tables)
+        return self._combined[chosen]
+
+    def _version(self, names: Sequence[str]) -> str | None:
+        """The version of the data of all these tables together; None where one has none."""
+        versions = [self._versions[name]() for name in sorted(names)]
+        known = [version for version in versions if version is not None]
+        return "; ".join(known) if len(known) == len(names) else None
 
     def as_analyst(self, name: str, budget: Budget | None = None) -> Session:
         """The same tables for one analyst, whose answers are charged to a budget of their own too.

@@ -79,6 +79,9 @@ WHOLE = Domain(Type.INT, -(2**50), 2**50, nullable=False)
 REAL = Domain(Type.FLOAT, nullable=False)
 """The result of averaging."""
 
+_LARGEST = 1e300
+"""Numbers up to this are added up; the noise of a unit's many rows must still be a float."""
+
 AGGREGATES: dict[str, type[Aggregate]] = {}
 
 _A = TypeVar("_A", bound=type[Aggregate])
@@ -137,6 +140,14 @@ def summable(call: AggregateCall, scope: Scope) -> Typed:
             "has no bounds",
             why=_unbounded_reason(call.args[0], scope),
             fix=_unbounded_fix(call.args[0], scope),
+            kind=UnboundedError,
+        )
+    if max(abs(found.domain.low), abs(found.domain.high)) > _LARGEST:
+        raise refused(
+            call,
+            "has bounds that are too large",
+            why=f"sums of numbers beyond {_LARGEST:g} leave the range of floats",
+            fix="bound it in the query: SUM(GREATEST(low, LEAST(x, high)))",
             kind=UnboundedError,
         )
     return found

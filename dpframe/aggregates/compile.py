@@ -13,14 +13,14 @@ import polars as pl
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.keys import Evaluate, key_frame
+from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
+from dpframe.bounds.rows import Source, Stored
 from dpframe.bounds.sensitivity import Context, Sensitivity, extra_bits, sensitivity_of
-from dpframe.bounds.units import unit_of
 from dpframe.budget.split import predicted_error, shares
 from dpframe.declare import Table
-from dpframe.plan.exprs import AggregateCall, Column, Expr, conjunction
-from dpframe.plan.nodes import Aggregate as AggregateNode
-from dpframe.plan.nodes import Filter, Node, Scan, aggregate_of, chain
+from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
+from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
 from dpframe.plan.parts import CodedSum, Part
 
 
@@ -29,6 +29,8 @@ class Compiled:
     """A query, analysed: everything that does not depend on its cost."""
 
     table: Table
+    """The columns that are read, of a registered table or of what was derived from several."""
+    source: Source
     plan: Node
     where: Expr | None
     keys: tuple[tuple[str, Typed], ...]
@@ -42,32 +44,36 @@ class Compiled:
 
     def context(self, norm: int) -> Context:
         """What sensitivities depend on."""
-        return Context(self.table, self.groups, bool(self.keys), self.where is not None, norm)
+        # Joined or grouped rows are there or not, so their number is never public.
+        filtered = self.where is not None or not isinstance(self.source, Stored)
+        return Context(self.table, self.groups, bool(self.keys), filtered, norm)
 
 
-def compile_plan(plan: Node, table: Table, evaluate: Evaluate) -> Compiled:
-    """Analyse a plan over a table; whatever is not proven bounded is refused."""
+def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled:
+    """Analyse a plan; whatever is not proven bounded is refused."""
     node = aggregate_of(plan)
-    unit_of(node.parent, table)
-    predicates = tuple(n.predicate for n in chain(node.parent) if isinstance(n, Filter))
-    where = conjunction(predicates)
+    needed = [expr for _, expr in (*node.keys, *node.aggregates)]
+    rows = lowering.rows(node.parent, frozenset(c for e in needed for c in columns_of(e)))
+    table, where = rows.table, rows.where
     checked = None if where is None else condition(where, table.domains).expr
     columns = refined(table.domains, where)
     scope = Scope(table, columns)
-    keys = tuple((name, typed(expr, columns)) for name, expr in node.keys)
-    _refuse_unit_as_key(node, table)
-    aggregates = tuple((name, _resolve(call, scope)) for name, call in node.aggregates)
-    return Compiled(table, plan, checked, keys, key_frame(keys, columns, evaluate), aggregates)
+    keyed = [(name, rows.over_source(expr)) for name, expr in node.keys]
+    _refuse_unit_as_key(keyed, table)
+    keys = tuple((name, typed(expr, columns)) for name, expr in keyed)
+    aggregates = tuple((n, _resolve(rows.over_source(call), scope)) for n, call in node.aggregates)
+    frame = key_frame(keys, columns, evaluate)
+    return Compiled(table, rows.source, plan, checked, keys, frame, aggregates)
 
 
-def scan_of(plan: Node) -> Scan:
-    """The table that a plan reads."""
-    return next(n for n in chain(plan) if isinstance(n, Scan))
+def tables_of(plan: Node) -> tuple[str, ...]:
+    """The tables that a plan reads, once each."""
+    return tuple(dict.fromkeys(n.table for n in chain(plan) if isinstance(n, Scan)))
 
 
-def _refuse_unit_as_key(node: AggregateNode, table: Table) -> None:
-    for _, expr in node.keys:
-        if expr == Column(table.unit_column or ""):
+def _refuse_unit_as_key(keys: Sequence[tuple[str, Expr]], table: Table) -> None:
+    for _, expr in keys:
+        if expr == Column(table.unit_column or "") and not table.public:
             raise refused(
                 expr,
                 "names the protected unit",
@@ -76,7 +82,8 @@ def _refuse_unit_as_key(node: AggregateNode, table: Table) -> None:
             )
 
 
-def _resolve(call: AggregateCall, scope: Scope) -> Aggregate:
+def _resolve(call: Expr, scope: Scope) -> Aggregate:
+    assert isinstance(call, AggregateCall)
     found = AGGREGATES.get(call.name)
     if found is None:
         near = difflib.get_close_matches(call.name, AGGREGATES, n=1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpframe.errors import InternalError, QueryError
 from dpframe.plan.domains import Domain, Type, of_literal
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.functions import FUNCTIONS, Refused, literal_as
+from dpframe.plan.functions.base import common_type
 
 _IMPLICIT = {
     (Type.BOOL, Type.INT),
@@ -74,6 +75,17 @@ def condition(expr: Expr, columns: Mapping[str, Domain]) -> Typed:
             fix="compare it with something, for example x > 0",
         )
     return _converted(found, Type.BOOL)
+
+
+def in_common_type(found: Sequence[Typed]) -> list[Typed]:
+    """The expressions, each converted to the one type that they are compared or stacked in."""
+    why = fix = ""
+    try:
+        kind = common_type(tuple(f.domain for f in found))
+        return [_converted(f, kind) for f in found]
+    except Refused as refusal:
+        why, fix = refusal.why, refusal.fix
+    raise refused(found[0].expr, "does not fit the other side", why=why, fix=fix)
 
 
 def _call(call: Call, args: tuple[Typed, ...]) -> Typed:

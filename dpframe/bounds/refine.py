@@ -66,7 +66,7 @@ def _compared(domain: Domain, op: str, value: Any) -> Domain:
         return _listed(domain, (value,)) if op == "equal" else domain
     if value is None:  # no row passes a comparison with NULL; any domain is true of no rows
         return domain
-    if not domain.is_bounded or domain.type is Type.BOOL:
+    if domain.type in (Type.BOOL, Type.TEXT):
         return domain
     try:
         bound = value if domain.type.is_number else literal_as(value, domain.type)
@@ -77,11 +77,13 @@ def _compared(domain: Domain, op: str, value: Any) -> Domain:
     low, high = domain.low, domain.high
     whole = domain.type is Type.INT
     if op in ("greater", "greater_equal", "equal"):
-        low = max(low, _least_integer(bound, op == "greater") if whole else bound)
+        least = _least_integer(bound, op == "greater") if whole else bound
+        low = least if low is None else max(low, least)
     if op in ("less", "less_equal", "equal"):
-        high = min(high, -_least_integer(-bound, op == "less") if whole else bound)
-    if low > high:  # no row passes; any domain is true of no rows
-        return domain
+        most = -_least_integer(-bound, op == "less") if whole else bound
+        high = most if high is None else min(high, most)
+    if low is not None and high is not None and low > high:
+        return domain  # no row passes; any domain is true of no rows
     values = domain.values and tuple(v for v in domain.values if low <= v <= high)
     return replace(domain, low=low, high=high, values=values or domain.values)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
+import polars.selectors as cs
 
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import Typed
+from dpframe.bounds.rows import ON, Selected, Source
 from dpframe.declare import Storage, Table
 from dpframe.errors import EngineError
 from dpframe.plan.exprs import Call, Column, Expr, conjunction, conjuncts
@@ -41,6 +43,8 @@ class Request:
     """
 
     table: Table
+    """What is known of the columns of `source`."""
+    source: Source
     where: Expr | None
     keys: tuple[Expr, ...]
     frame: pl.DataFrame
@@ -72,6 +76,7 @@ def request_for(compiled: Compiled, layout: Layout) -> Request:
     parts = tuple(_staged(part, staging) for part in layout.parts)
     return Request(
         compiled.table,
+        compiled.source,
         where,
         keys,
         compiled.frame,
@@ -120,6 +125,20 @@ class Engine(ABC):
     @abstractmethod
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
         """Expressions on a public table whose columns already hold values of their domains."""
+
+    @abstractmethod
+    def public_rows(self, selected: Selected) -> pl.DataFrame:
+        """The rows of a selection from public tables."""
+
+    @abstractmethod
+    def attach(self, connection: Any, view: str) -> None:
+        """Let a DuckDB connection read the data under a name."""
+
+    def is_unique(self, selected: Selected) -> bool:
+        """Whether no two rows of a public selection agree on what a join compares."""
+        found = withhold_rows(self.name, lambda: self.public_rows(selected))
+        keys = found.select(cs.starts_with(ON)).drop_nulls()
+        return keys.height == keys.unique().height
 
     def measure(self, request: Request) -> list[list[int]]:
         """The exact parts, one list per part, in the order of the public groups.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from dpframe.bounds.analysis import Typed
+from dpframe.bounds.rows import Selected
 from dpframe.declare import Storage
 from dpframe.engines.base import Engine, Request, withhold_rows
 from dpframe.engines.duckdb_parts import parts_sql
+from dpframe.engines.duckdb_rows import selected_sql
 from dpframe.engines.duckdb_text import ROWS, sql_of, staged_sql
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
@@ -77,8 +79,20 @@ class DuckDBEngine(Engine):
 
     name = "DuckDB"
 
-    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+    def __init__(
+        self,
+        relation: duckdb.DuckDBPyRelation,
+        attach: Callable[[Any, str], object] | None = None,
+    ) -> None:
+        """Take a relation, and what lets another connection read the same data.
+
+        A relation of the user's own can be read on its own connection only, so for others it is
+        copied.
+        """
         self._relation = relation
+        self._attach = attach or (
+            lambda connection, view: connection.register(view, relation.to_arrow_table())
+        )
 
     def storage(self) -> Mapping[str, Storage]:
         columns, types = self._relation.columns, self._relation.types
@@ -86,6 +100,12 @@ class DuckDBEngine(Engine):
 
     def groups(self, request: Request) -> pl.DataFrame:
         return self._run(parts_sql(request))
+
+    def public_rows(self, selected: Selected) -> pl.DataFrame:
+        return self._run(selected_sql(selected))
+
+    def attach(self, connection: Any, view: str) -> None:
+        self._attach(connection, view)
 
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
         staging = Staging()

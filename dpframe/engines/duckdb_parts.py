@@ -8,7 +8,8 @@ import polars as pl
 
 from dpframe.declare import Table
 from dpframe.engines.base import KeyFilter, Request, sum_that_counts
-from dpframe.engines.duckdb_text import ROWS, by_bytes, code_of, reader, sql_of, staged_sql, stored
+from dpframe.engines.duckdb_rows import source_sql
+from dpframe.engines.duckdb_text import by_bytes, code_of, reader, sql_of, staged_sql, stored
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
@@ -56,7 +57,7 @@ class _Inner:
         listed = ", ".join(f"{sql} AS {name}" for name, sql in self.columns.items()) or "1 AS one"
         where = self.request.where
         kept = "" if where is None else f" WHERE {sql_of(where, self.read)}"
-        source = staged_sql(ROWS, self.request.stages, self.read)
+        source = staged_sql(source_sql(self.request.source), self.request.stages, self.read)
         return f"SELECT {listed} FROM {source}{kept}"
 
 

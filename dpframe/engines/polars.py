@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from dpframe.bounds.analysis import Typed
+from dpframe.bounds.rows import Selected, Source, Stored, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine, KeyFilter, Request, sum_that_counts, withhold_rows
 from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored, with_stages
+from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
@@ -63,10 +66,25 @@ class PolarsEngine(Engine):
 
     name = "Polars"
 
+    _rows: int | None = None
+    """The number of rows, where that is known beforehand."""
+
     def __init__(self, data: pl.DataFrame | pl.LazyFrame) -> None:
-        self._frame = data.lazy()
+        self._data = data
         self._rows = data.height if isinstance(data, pl.DataFrame) else None
-        self._schema = self._frame.collect_schema()
+        self._schema = data.lazy().collect_schema()
+
+    def lazy(self) -> pl.LazyFrame:
+        """The data."""
+        return self._data.lazy()
+
+    def empty(self) -> pl.DataFrame:
+        """A frame with the same columns and no rows."""
+        return pl.DataFrame(schema=self._schema)
+
+    def frames(self, source: Source) -> Frames:
+        """The data of every registered table that a source reads."""
+        return {table.name: self._data.lazy() for table in stored_tables(source)}
 
     def storage(self) -> Mapping[str, Storage]:
         return {name: polars_storage(dtype) for name, dtype in self._schema.items()}
@@ -75,6 +93,12 @@ class PolarsEngine(Engine):
         if request.table.unit_column is None:
             return self._row_level(request)
         return self._weighted(request)
+
+    def public_rows(self, selected: Selected) -> pl.DataFrame:
+        return selected_frame(selected, self.frames(selected.source)).collect()
+
+    def attach(self, connection: Any, view: str) -> None:
+        connection.register(view, self._data)
 
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
         staging = Staging()
@@ -98,7 +122,8 @@ class PolarsEngine(Engine):
         largest = max(
             [p.coding.magnitude() for p in request.parts if isinstance(p, CodedSum)] or [1]
         )
-        if self._rows is not None and self._rows * largest < 2**62:
+        known = isinstance(request.source, Stored) and self._rows is not None
+        if known and (self._rows or 0) * largest < 2**62:
             return self._grouped(rows, request, by, wide=False)
         found = self._grouped(rows, request, by, wide=False)
         most = found["n"].max() if found.height else 0
@@ -117,7 +142,8 @@ class PolarsEngine(Engine):
     def _prepared(self, request: Request) -> pl.LazyFrame:
         """The rows that pass, with the unit and the keys beside the columns."""
         read = reader(request.table)
-        rows = with_stages(self._frame, request.stages, read)
+        rows = source_frame(request.source, self.frames(request.source))
+        rows = with_stages(rows, request.stages, read)
         if request.where is not None:
             rows = rows.filter(polars_of(request.where, read))
         columns = []

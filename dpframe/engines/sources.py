@@ -111,7 +111,7 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
     return DuckDBEngine(data)
 
 
-def _sandbox() -> Any:
+def sandbox() -> Any:
     """A DuckDB that reads what it is given and nothing else."""
     import duckdb
 
@@ -125,18 +125,29 @@ def _sandbox() -> Any:
     )
 
 
-def _locked(connection: Any, relation: Any) -> Engine:
+def _locked(connection: Any, relation: Any, attach: Callable[[Any, str], object]) -> Engine:
     from dpframe.engines.duckdb import DuckDBEngine
 
     connection.execute("SET lock_configuration = true")
-    return DuckDBEngine(relation)
+    return DuckDBEngine(relation, attach)
+
+
+def _queried(connection: Any, sql: str) -> Engine:
+    """A query over files; another connection reads them by the same query."""
+    return _locked(
+        connection,
+        connection.sql(sql),
+        lambda other, view: other.execute(f"CREATE OR REPLACE VIEW {duckdb_name(view)} AS {sql}"),
+    )
 
 
 def _scanned_by_duckdb(data: Any) -> Engine:
-    connection = _sandbox()
-    connection.register("data", _with_types(data))
+    connection = sandbox()
+    typed = _with_types(data)
+    connection.register("data", typed)
     connection.execute("SET enable_external_access = false")
-    return _locked(connection, withhold_rows("DuckDB", lambda: connection.table("data")))
+    relation = withhold_rows("DuckDB", lambda: connection.table("data"))
+    return _locked(connection, relation, lambda other, view: other.register(view, typed))
 
 
 def _with_types(data: Any) -> Any:
@@ -177,7 +188,7 @@ def _is_pattern(path: str) -> bool:
 
 
 def _parquet(files: list[str], engine: EngineName) -> Engine:
-    connection = _sandbox()
+    connection = sandbox()
     listed = ", ".join(duckdb_literal(f) for f in files)
 
     def open_files() -> Engine:
@@ -187,10 +198,8 @@ def _parquet(files: list[str], engine: EngineName) -> Engine:
             raise ValueError("different columns")
         if engine == "polars":
             return PolarsEngine(pl.scan_parquet(files, glob=False))
-        return _locked(
-            connection,
-            connection.sql(f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"),
-        )
+        sql = f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"
+        return _queried(connection, sql)
 
     return _opened(repr(files[0]), open_files)
 
@@ -208,7 +217,7 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
             fix="leave engine= out, or register pl.read_csv(...)",
         )
     listed = ", ".join(duckdb_literal(f) for f in files)
-    connection = _sandbox()
+    connection = sandbox()
     tolerant = (
         "all_varchar = true, header = true, ignore_errors = true, null_padding = true,"
         " strict_mode = false, hive_partitioning = false"
@@ -223,8 +232,7 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
             f"TRY_CAST(SUBSTRING({duckdb_name(c)}, 1) AS {t}) AS {duckdb_name(c)}"
             for c, t in zip(sniffed.columns, sniffed.types, strict=True)
         )
-        relation = connection.sql(f"SELECT {columns} FROM read_csv([{listed}], {tolerant})")
-        return _locked(connection, relation)
+        return _queried(connection, f"SELECT {columns} FROM read_csv([{listed}], {tolerant})")
 
     return _opened(repr(files[0]), open_files)
 

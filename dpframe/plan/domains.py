@@ -161,6 +161,20 @@ def union(domains: list[Domain]) -> Domain:
     )
 
 
+def merged(domains: list[Domain]) -> Domain:
+    """The least domain that holds every one of these, as `union`, with values where all list them.
+
+    >>> merged([of_literal(1), of_literal(5)]).values
+    (1, 5)
+    """
+    found = union(domains)
+    values = {v for d in domains for v in d.values or ()}
+    listed = all(d.values is not None for d in domains if d.type is not Type.NULL)
+    null_is_value = any(d.null_is_value and d.nullable for d in domains)
+    ordered = tuple(sorted(values)) if listed and values else None
+    return replace(found, values=ordered, null_is_value=null_is_value)
+
+
 def outward(low: float, high: float) -> tuple[float | None, float | None]:
     """Widen a computed float interval by a few units in the last place; infinite means unknown.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
-from dpframe.plan.exprs import AggregateCall, Column, Expr
+from dpframe.plan.exprs import AggregateCall, Column, Expr, Origin
 
 HIDDEN = "__dpframe_sort"
 """Columns whose names begin so exist only to sort by, and are dropped at the end."""
@@ -14,6 +15,12 @@ HIDDEN = "__dpframe_sort"
 @dataclass(frozen=True, slots=True)
 class Node:
     """A table."""
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        """The tables it is made from."""
+        parent = getattr(self, "parent", None)
+        return () if parent is None else (parent,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,56 @@ class Filter(Node):
 
     parent: Node
     predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """Rows of both sides whose `on` expressions are equal, pair by pair; NULL equals nothing.
+
+    The columns of the two sides have different names. A semi-join keeps the rows on the left that
+    have a match, an anti-join those that have none.
+
+    Stability: each output row belongs to the unit of the row on the left. That holds if the right
+    side is public, or if the units of both sides are equated.
+    """
+
+    left: Node
+    right: Node
+    how: Literal["inner", "left", "semi", "anti"]
+    on: tuple[tuple[Expr, Expr], ...]
+    place: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Node):
+    """The rows of several tables with the same column names, one after another (UNION ALL).
+
+    Stability: each output row belongs to the unit of the input row it is.
+    """
+
+    inputs: tuple[Node, ...]
+    place: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def parents(self) -> tuple[Node, ...]:
+        return self.inputs
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRows(Node):
+    """One row per group of `keys` inside each unit: GROUP BY in a subquery.
+
+    Stability: the unit is one of the keys, so a group's rows, and its one output row, belong to it.
+    """
+
+    parent: Node
+    keys: tuple[tuple[str, Expr], ...]
+    aggregates: tuple[tuple[str, AggregateCall], ...]
+    place: Origin | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +141,10 @@ class Limit(Node):
 
 
 def chain(node: Node) -> Iterator[Node]:
-    """The node and those below it, topmost first; every node here has one parent at most."""
-    while True:
-        yield node
-        parent = getattr(node, "parent", None)
-        if parent is None:
-            return
-        node = parent
+    """The node and all below it, topmost first."""
+    yield node
+    for parent in node.parents:
+        yield from chain(parent)
 
 
 def aggregate_of(node: Node) -> Aggregate:

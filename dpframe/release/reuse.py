@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpframe.aggregates.base import Recipe
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import Typed
+from dpframe.bounds.rows import canonical_source
 from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law, Source
@@ -87,12 +88,10 @@ def _keyed(
     compiled: Compiled, keys: Sequence[tuple[str, Typed]], norm: int, version: str
 ) -> Callable[[Part], str]:
     table = compiled.table
-    domains = [f"{name}={domain!r}" for name, domain in sorted(table.domains.items())]
     bounded = f"weighted in norm {norm}" if table.unit_column is not None else "rows"
     fixed = [
-        table.name,
+        canonical_source(compiled.source),
         version,
-        *domains,
         f"{table.unit!r} {table.neighbors} {table.size} {bounded}",
         canonical_where(compiled.where),
         *sorted(canonical(key.expr) for _, key in keys),

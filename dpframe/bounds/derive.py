@@ -1,0 +1,86 @@
+"""Selections of rows, and the tables that describe what comes out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dpframe.bounds.analysis import Typed, condition, typed
+from dpframe.bounds.refine import refined
+from dpframe.bounds.rows import ON, UNIT, Rows, Selected
+from dpframe.declare import Row, Storage, Table, Unit
+from dpframe.errors import QueryError
+from dpframe.plan.domains import INT64, Domain, Type
+from dpframe.plan.exprs import Column, Expr, Origin
+
+_UNIT_TYPES = (Type.INT, Type.TEXT, Type.BOOL, Type.DATE)
+
+
+def selected(rows: Rows, outputs: Mapping[str, Expr], on: Sequence[Typed] = ()) -> Selected:
+    """The rows as a selection of these expressions over the source, and of what a join compares."""
+    where, found = rows.where, {n: analysed(rows, e) for n, e in outputs.items()}
+    found |= {f"{ON}{i}": key for i, key in enumerate(on)}
+    checked = None if where is None else condition(where, rows.table.domains).expr
+    columns = tuple((name, value.expr) for name, value in found.items())
+    table, unit = rows.table, rows.table.unit_column
+    domains = {name: value.domain for name, value in found.items()}
+    storage = {name: _stored_as(domain) for name, domain in domains.items()}
+    if unit is not None:
+        _require_plain_unit(table.storage[unit])
+        domains[UNIT] = table.domains[unit]
+        storage[UNIT] = _stored_as(table.domains[unit])
+    result = replace(
+        table, name="", storage=storage, domains=domains, unit=_unit_of(table), size=table.size
+    )
+    return Selected(rows.source, table, checked, columns, result)
+
+
+def analysed(rows: Rows, expr: Expr) -> Typed:
+    """An expression over the source's columns, in the rows that are kept."""
+    return typed(expr, refined(rows.table.domains, rows.where))
+
+
+def derived(domains: Mapping[str, Domain], private: Sequence[Table], like: Table) -> Table:
+    """The table of a source: these columns, and the unit of `like`, weighing what any table says."""
+    domains = dict(domains)
+    if UNIT in like.domains:
+        domains[UNIT] = like.domains[UNIT]
+    most = max((t.max_rows for t in private), default=1)
+    unit = Unit(UNIT, most) if UNIT in like.domains else Row()
+    storage = {name: _stored_as(domain) for name, domain in domains.items()}
+    public = not private
+    return replace(like, name="", storage=storage, domains=domains, unit=unit, public=public)
+
+
+def _stored_as(domain: Domain) -> Storage:
+    """How engines keep a derived column: in the plan's own type."""
+    low, high = INT64 if domain.type is Type.INT else (None, None)
+    return Storage(domain.type, domain.type.value, low, high)
+
+
+def _unit_of(table: Table) -> Row | Unit:
+    return Row() if table.unit_column is None else Unit(UNIT, table.max_rows)
+
+
+def renamed_unit(outputs: Mapping[str, Expr], owner: Rows | None) -> dict[str, Expr]:
+    """Columns by their own names, except that the unit's column stays the unit's column."""
+    unit = None if owner is None else owner.unit
+    return {n: Column(UNIT if unit is not None and e == unit else n) for n, e in outputs.items()}
+
+
+def refused_at(place: Origin | None, what: str, *, why: str, fix: str) -> QueryError:
+    """The error for an operation, with the place where it was written."""
+    text = f"{place.text()}: {what}{place.pointer()}" if place is not None else what
+    return QueryError(text, why=why, fix=fix)
+
+
+def _require_plain_unit(storage: Storage) -> None:
+    wide = storage.low is not None and storage.high is not None
+    wide = wide and not (INT64[0] <= (storage.low or 0) and (storage.high or 0) <= INT64[1])
+    if storage.type in _UNIT_TYPES and not wide:
+        return
+    raise QueryError(
+        f"units stored as {storage.name} cannot be joined, stacked or grouped by",
+        why="engines do not compare such values alike",
+        fix="register the unit as an integer of up to 64 bits, text or a date",
+    )

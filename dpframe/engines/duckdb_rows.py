@@ -1,0 +1,139 @@
+"""Rows below an aggregate as DuckDB SQL."""
+
+from __future__ import annotations
+
+from dpframe.bounds.rows import (
+    UNIT,
+    Grouped,
+    Joined,
+    Measure,
+    Selected,
+    Source,
+    Stacked,
+    Stored,
+    stored_tables,
+)
+from dpframe.declare import Table
+from dpframe.engines.duckdb_text import (
+    ROWS,
+    by_bytes,
+    code_of,
+    read_column,
+    reader,
+    sql_of,
+    staged_sql,
+)
+from dpframe.plan.domains import INT64, Type
+from dpframe.plan.exprs import Column
+from dpframe.plan.parts import CodedSum
+from dpframe.plan.sqltext import duckdb_name
+from dpframe.plan.stages import Staging
+
+_JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
+
+
+def view_of(table: Table, source: Source) -> str:
+    """What generated SQL calls a registered table: by its name, where there are several."""
+    alone = len(stored_tables(source)) == 1
+    return ROWS if alone else duckdb_name(f"{ROWS}_{table.name}")
+
+
+def source_sql(source: Source) -> str:
+    """What to select from, to get the rows of a source."""
+    return _source(source, source)
+
+
+def _source(source: Source, whole: Source) -> str:
+    match source:
+        case Stored():
+            return view_of(source.table, whole)
+        case Joined():
+            return _joined(source, whole)
+        case Stacked():
+            return "(" + " UNION ALL ".join(_selected(s, whole) for s in source.inputs) + ")"
+        case Grouped():
+            return _grouped(source, whole)
+
+
+def selected_sql(selected: Selected) -> str:
+    """A selection by itself."""
+    return _selected(selected, selected.source)
+
+
+def _selected(selected: Selected, whole: Source) -> str:
+    table, staging = selected.table, Staging()
+    read = reader(table)
+    where = None if selected.where is None else staging.rewrite(selected.where)
+    columns = [(name, staging.rewrite(expr)) for name, expr in selected.columns]
+    listed = [f"{sql_of(expr, read)} AS {duckdb_name(name)}" for name, expr in columns]
+    if table.unit_column is not None:
+        listed.append(f"{shared_unit(table)} AS {UNIT}")
+    source = staged_sql(_source(selected.source, whole), staging.stages, read)
+    kept = "" if where is None else f" WHERE {sql_of(where, read)}"
+    return f"SELECT {', '.join(listed) or '1 AS one'} FROM {source}{kept}"
+
+
+def shared_unit(table: Table) -> str:
+    """The unit in a type that all tables share; two units stay two."""
+    name = str(table.unit_column)
+    kind = table.domains[name].type
+    text = f"CAST({duckdb_name(name)} AS {kind.value})"
+    return by_bytes(text) if kind is Type.TEXT else text
+
+
+def _joined(source: Joined, whole: Source) -> str:
+    left, right = _selected(source.left, whole), _selected(source.right, whole)
+    if source.one_match:
+        names = ", ".join(source.on)
+        right = f"SELECT DISTINCT ON ({names}) * FROM ({right})"
+    equal = []
+    for name in source.on:
+        sides = [f"l.{name}", f"r.{name}"]
+        if source.left.result.domains[name].type is Type.TEXT:
+            sides = [by_bytes(side) for side in sides]
+        equal.append(" = ".join(sides))
+    columns = [f"l.{duckdb_name(name)}" for name, _ in source.left.columns]
+    columns += [f"l.{UNIT}"] if source.left.table.unit_column is not None else []
+    if source.how in ("inner", "left"):
+        columns += [
+            f"r.{duckdb_name(name)}" for name, _ in source.right.columns if name not in source.on
+        ]
+    return (
+        f"(SELECT {', '.join(columns) or '1 AS one'} FROM ({left}) AS l"
+        f" {_JOINS[source.how]} ({right}) AS r ON {' AND '.join(equal) or 'TRUE'})"
+    )
+
+
+def _grouped(source: Grouped, whole: Source) -> str:
+    table = source.input.result
+    keys = []
+    for name in source.keys:
+        text = duckdb_name(name)
+        keys.append(by_bytes(text) if table.domains[name].type is Type.TEXT else text)
+    listed = [f"{key} AS {duckdb_name(n)}" for key, n in zip(keys, source.keys, strict=True)]
+    listed += [f"{_measure(m, table)} AS {duckdb_name(n)}" for n, m in source.measures]
+    by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    inside = _selected(source.input, whole)
+    return f"(SELECT {', '.join(listed) or 'COUNT(*) AS one'} FROM ({inside}){by})"
+
+
+def _measure(measure: Measure, table: Table) -> str:
+    if measure.column is None:
+        return "COUNT(*)"
+    value = read_column(table, measure.column)
+    match measure.kind:
+        case "values":
+            return f"COUNT({value})"
+        case "distinct":
+            return f"COUNT(DISTINCT {value})"
+        case "least" | "most":
+            if table.domains[measure.column].type is Type.FLOAT:
+                value = f"({value} + CAST('0.0' AS DOUBLE))"  # -0.0 and 0.0 are one number
+            return f"{'MIN' if measure.kind == 'least' else 'MAX'}({value})"
+    assert measure.coding is not None
+    code = code_of(CodedSum(None, Column(measure.column), measure.coding), table)
+    total, (low, high) = f"SUM(({code})::HUGEINT)", INT64
+    return (
+        f"CAST(CASE WHEN {total} < {low} THEN {low} WHEN {total} > {high} THEN {high}"
+        f" ELSE {total} END AS BIGINT)"
+    )
