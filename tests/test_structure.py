@@ -30,6 +30,7 @@ DOORS: dict[str, set[str]] = {
     "query": {"aggregates", "budget", "engines", "mechanisms", "release"},
     "session": {
         "aggregates",
+        "bounds",
         "budget",
         "declare",
         "engines",

@@ -67,6 +67,8 @@ class Lowering:
         pairs = [(left.over_source(a), right.over_source(b)) for a, b in node.on]
         by_unit = (left.unit, right.unit) in pairs
         _require_one_owner(node, left, right, by_unit)
+        if node.not_in:
+            _require_no_nulls(node, left, right, pairs)
         pairs = [pair for pair in pairs if pair != (left.unit, right.unit)]
         keys = [_comparable(*pair, left, right) for pair in pairs]
         outputs = [_needed(side, needed) for side in (left, right)]
@@ -175,6 +177,21 @@ def _require_one_owner(node: Join, left: Rows, right: Rows, by_unit: bool) -> No
             f" right.{right.table.unit_column}".replace(UNIT, "unit"),
         )
     _require_same_relation(node.place, [left, right])
+
+
+def _require_no_nulls(
+    node: Join, left: Rows, right: Rows, pairs: Sequence[tuple[Expr, Expr]]
+) -> None:
+    """NOT IN is true of no row at all if the other side has a NULL: one unit would decide it."""
+    for a, b in pairs:
+        if analysed(left, a).domain.nullable or analysed(right, b).domain.nullable:
+            raise refused_at(
+                node.place,
+                "NOT IN compares with values that may be NULL",
+                why="a single NULL in the subquery makes NOT IN true of no row, whoever it is of",
+                fix="NOT EXISTS (SELECT 1 FROM b WHERE b.id = a.id), or say IS NOT NULL on both"
+                " sides",
+            )
 
 
 def _require_same_owners(node: Union, inputs: Sequence[Rows]) -> None:

@@ -8,7 +8,7 @@ column `UNIT`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dpframe.declare import Table
@@ -116,7 +116,11 @@ class Rows:
         """An expression over the names above, as one over the source's columns."""
 
         def change(inner: Expr) -> Expr | None:
-            return self.columns[inner.name] if isinstance(inner, Column) else None
+            if not isinstance(inner, Column):
+                return None
+            found = self.columns[inner.name]
+            # A plain column is shown where it was written last.
+            return replace(found, place=inner.place) if isinstance(found, Column) else found
 
         return transform(expr, change)
 

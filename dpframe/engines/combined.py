@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from dpframe.bounds.rows import Source, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine
 from dpframe.engines.duckdb import DuckDBEngine, duckdb_storage
-from dpframe.engines.duckdb_text import ROWS
+from dpframe.engines.duckdb_rows import view_of
 from dpframe.engines.polars import PolarsEngine
 from dpframe.engines.polars_rows import Frames
 from dpframe.engines.sources import sandbox
@@ -69,13 +69,12 @@ class _Views(DuckDBEngine):
     def storage(self) -> Mapping[str, Storage]:
         raise NotImplementedError("each table has its own columns")
 
-    def _run(self, sql: str) -> pl.DataFrame:
+    def _run(self, sql: str, tables: Sequence[Table]) -> pl.DataFrame:
         if self._connection is None:
             self._connection = sandbox()
         cursor = self._connection.cursor()
-        several = len(self._engines) > 1
-        for name, engine in self._engines.items():
+        for table in tables:
             # Each time: what a relation of the user's own holds may have changed.
-            engine.attach(cursor, f"{ROWS}_{name}" if several else ROWS)
+            self._engines[table.name].attach(cursor, view_of(table))
         frame: pl.DataFrame = cursor.sql(sql).pl()
         return frame

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dpframe.bounds.analysis import Typed
-from dpframe.bounds.rows import Selected
-from dpframe.declare import Storage
+from dpframe.bounds.rows import Selected, stored_tables
+from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine, Request, withhold_rows
 from dpframe.engines.duckdb_parts import parts_sql
-from dpframe.engines.duckdb_rows import selected_sql
-from dpframe.engines.duckdb_text import ROWS, sql_of, staged_sql
+from dpframe.engines.duckdb_rows import selected_sql, view_of
+from dpframe.engines.duckdb_text import sql_of, staged_sql
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.sqltext import duckdb_name
@@ -99,10 +99,10 @@ class DuckDBEngine(Engine):
         return {c: duckdb_storage(str(t)) for c, t in zip(columns, types, strict=True)}
 
     def groups(self, request: Request) -> pl.DataFrame:
-        return self._run(parts_sql(request))
+        return self._run(parts_sql(request), stored_tables(request.source))
 
     def public_rows(self, selected: Selected) -> pl.DataFrame:
-        return self._run(selected_sql(selected))
+        return self._run(selected_sql(selected), stored_tables(selected.source))
 
     def attach(self, connection: Any, view: str) -> None:
         self._attach(connection, view)
@@ -119,7 +119,9 @@ class DuckDBEngine(Engine):
             )
         return found.cast({f"c{i}": POLARS_TYPES[e.domain.type] for i, e in enumerate(exprs)})
 
-    def _run(self, sql: str) -> pl.DataFrame:
-        result: Any = self._relation.query(ROWS, sql)
+    def _run(self, sql: str, tables: Sequence[Table]) -> pl.DataFrame:
+        """Run a query over these tables, which a single relation holds but one of."""
+        (table,) = tables
+        result: Any = self._relation.query(view_of(table), sql)
         frame: pl.DataFrame = result.pl()
         return frame

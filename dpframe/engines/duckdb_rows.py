@@ -11,7 +11,6 @@ from dpframe.bounds.rows import (
     Source,
     Stacked,
     Stored,
-    stored_tables,
 )
 from dpframe.declare import Table
 from dpframe.engines.duckdb_text import (
@@ -32,35 +31,26 @@ from dpframe.plan.stages import Staging
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
 
 
-def view_of(table: Table, source: Source) -> str:
-    """What generated SQL calls a registered table: by its name, where there are several."""
-    alone = len(stored_tables(source)) == 1
-    return ROWS if alone else duckdb_name(f"{ROWS}_{table.name}")
+def view_of(table: Table) -> str:
+    """What a connection calls a registered table."""
+    return f"{ROWS}_{table.name}"
 
 
 def source_sql(source: Source) -> str:
     """What to select from, to get the rows of a source."""
-    return _source(source, source)
-
-
-def _source(source: Source, whole: Source) -> str:
     match source:
         case Stored():
-            return view_of(source.table, whole)
+            return duckdb_name(view_of(source.table))
         case Joined():
-            return _joined(source, whole)
+            return _joined(source)
         case Stacked():
-            return "(" + " UNION ALL ".join(_selected(s, whole) for s in source.inputs) + ")"
+            return "(" + " UNION ALL ".join(selected_sql(s) for s in source.inputs) + ")"
         case Grouped():
-            return _grouped(source, whole)
+            return _grouped(source)
 
 
 def selected_sql(selected: Selected) -> str:
-    """A selection by itself."""
-    return _selected(selected, selected.source)
-
-
-def _selected(selected: Selected, whole: Source) -> str:
+    """The rows of a selection."""
     table, staging = selected.table, Staging()
     read = reader(table)
     where = None if selected.where is None else staging.rewrite(selected.where)
@@ -68,7 +58,7 @@ def _selected(selected: Selected, whole: Source) -> str:
     listed = [f"{sql_of(expr, read)} AS {duckdb_name(name)}" for name, expr in columns]
     if table.unit_column is not None:
         listed.append(f"{shared_unit(table)} AS {UNIT}")
-    source = staged_sql(_source(selected.source, whole), staging.stages, read)
+    source = staged_sql(source_sql(selected.source), staging.stages, read)
     kept = "" if where is None else f" WHERE {sql_of(where, read)}"
     return f"SELECT {', '.join(listed) or '1 AS one'} FROM {source}{kept}"
 
@@ -81,8 +71,8 @@ def shared_unit(table: Table) -> str:
     return by_bytes(text) if kind is Type.TEXT else text
 
 
-def _joined(source: Joined, whole: Source) -> str:
-    left, right = _selected(source.left, whole), _selected(source.right, whole)
+def _joined(source: Joined) -> str:
+    left, right = selected_sql(source.left), selected_sql(source.right)
     if source.one_match:
         names = ", ".join(source.on)
         right = f"SELECT DISTINCT ON ({names}) * FROM ({right})"
@@ -104,7 +94,7 @@ def _joined(source: Joined, whole: Source) -> str:
     )
 
 
-def _grouped(source: Grouped, whole: Source) -> str:
+def _grouped(source: Grouped) -> str:
     table = source.input.result
     keys = []
     for name in source.keys:
@@ -113,7 +103,7 @@ def _grouped(source: Grouped, whole: Source) -> str:
     listed = [f"{key} AS {duckdb_name(n)}" for key, n in zip(keys, source.keys, strict=True)]
     listed += [f"{_measure(m, table)} AS {duckdb_name(n)}" for n, m in source.measures]
     by = f" GROUP BY {', '.join(keys)}" if keys else ""
-    inside = _selected(source.input, whole)
+    inside = selected_sql(source.input)
     return f"(SELECT {', '.join(listed) or 'COUNT(*) AS one'} FROM ({inside}){by})"
 
 

@@ -14,19 +14,19 @@ REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
         "aggregate with GROUP BY instead",
     ),
     exp.Subquery: (
-        "subqueries are not answered yet",
-        "a subquery over private rows needs its own bound on what one unit changes",
-        "write the condition or the expression directly",
+        "a subquery cannot stand here",
+        "a value that all rows share would depend on the rows of every unit",
+        "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE",
     ),
     exp.Select: (
-        "subqueries are not answered yet",
-        "a subquery over private rows needs its own bound on what one unit changes",
-        "write the condition or the expression directly",
+        "a subquery cannot stand here",
+        "a value that all rows share would depend on the rows of every unit",
+        "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE",
     ),
     exp.Exists: (
-        "subqueries are not answered yet",
-        "a subquery over private rows needs its own bound on what one unit changes",
-        "write the condition or the expression directly",
+        "a subquery cannot stand here",
+        "a value that all rows share would depend on the rows of every unit",
+        "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE",
     ),
     exp.ILike: (
         "ILIKE is not answered yet",
@@ -107,6 +107,11 @@ def refuse_unread(node: exp.Expression, read: set[str], statement: str) -> None:
             why="ignoring a part of a query would answer another question",
             fix="write it without",
         )
+
+
+def is_aggregate(node: exp.Expression) -> bool:
+    """Whether a node is an aggregate, with its FILTER or without."""
+    return isinstance(node, exp.AggFunc | exp.Filter)
 
 
 def _parser_words() -> frozenset[str]:

@@ -12,11 +12,20 @@ from sqlglot.errors import ParseError, TokenError
 from dpframe.errors import SQLError
 from dpframe.frontends.sql_origin import SQLOrigin, place_of_word, sql_error
 
-_READ = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+_READ = {
+    "expressions",
+    "from_",
+    "joins",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+    "with_",
+}
 
 _CLAUSES = {
-    "with_": ("WITH", "write the query over the table itself"),
-    "joins": ("JOIN", "query one table at a time"),
     "distinct": ("DISTINCT", "GROUP BY the columns"),
     "qualify": ("QUALIFY", "filter groups with HAVING"),
     "windows": ("WINDOW", "aggregate with GROUP BY"),
@@ -71,6 +80,9 @@ def parse(text: str) -> exp.Select:
             fix="SELECT COUNT(*) FROM t",
         )
     _refuse_clauses(statement, text)
+    for inner in statement.find_all(exp.Select):
+        if inner is not statement:
+            _refuse_clauses(inner, text, besides=frozenset({"distinct"}))
     return _with_synonyms(statement)
 
 
@@ -122,9 +134,9 @@ def _unclosed(text: str) -> SQLOrigin | None:
     return None
 
 
-def _refuse_clauses(select: exp.Select, text: str) -> None:
+def _refuse_clauses(select: exp.Select, text: str, besides: frozenset[str] = frozenset()) -> None:
     for key, value in select.args.items():
-        if key in _READ or not value:
+        if key in _READ | besides or not value:
             continue
         name, fix = _CLAUSES.get(key, (key.strip("_").upper(), "leave it out"))
         parts = value if isinstance(value, list) else [value]

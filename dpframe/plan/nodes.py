@@ -59,6 +59,8 @@ class Join(Node):
     right: Node
     how: Literal["inner", "left", "semi", "anti"]
     on: tuple[tuple[Expr, Expr], ...]
+    not_in: bool = False
+    """Whether an anti-join stands for NOT IN, which means something else where there are NULLs."""
     place: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

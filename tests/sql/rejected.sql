@@ -215,10 +215,7 @@ SELECT COUNT(*) FROM duckdb_settings
 --! SQLError 1:22 | only a registered table | duckdb_settings
 SELECT COUNT(*) FROM duckdb_settings()
 ;
---! SQLError 1:22 | only a registered table | (SELECT * FROM visits)
-SELECT COUNT(*) FROM (SELECT * FROM visits)
-;
---! SQLError 1:22 | only a registered table | (SELECT * FROM visits ORDER BY age LIMIT 10) AS t
+--! SQLError 1:63 | LIMIT cannot stand in a subquery | 10
 SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY age LIMIT 10) AS t
 ;
 --! SQLError 1:31 | only a registered table | 1)) AS t(x
@@ -236,25 +233,16 @@ SELECT * FROM visits PIVOT (COUNT(*) FOR ward IN ('er'))
 --! SQLError 1:35 | SAMPLE is not answered | SAMPLE
 SELECT COUNT(*) FROM visits USING SAMPLE 10%
 ;
---! SQLError 1:34 | JOIN is not answered | JOIN
-SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.id = b.id
-;
---! SQLError 1:30 | JOIN is not answered | visits AS b
+--! QueryError 1:30 | does not equate the units | visits AS b
 SELECT COUNT(*) FROM visits, visits AS b
 ;
---! SQLError 1:35 | JOIN is not answered | JOIN
+--! QueryError 1:40 | does not equate the units | visits AS b
 SELECT COUNT(*) FROM visits CROSS JOIN visits AS b
 ;
---! SQLError 1:39 | JOIN is not answered | JOIN
-SELECT COUNT(*) FROM visits AS a SEMI JOIN visits AS b USING (id)
-;
---! SQLError 1:39 | JOIN is not answered | JOIN
+--! SQLError 1:44 | no such table | nothing
 SELECT COUNT(*) FROM visits AS a LEFT JOIN nothing AS b ON TRUE
 ;
---! SQLError 1:1 | WITH is not answered | WITH
-WITH t AS (SELECT * FROM visits) SELECT COUNT(*) FROM t
-;
---! SQLError 1:1 | WITH is not answered | WITH
+--! SQLError 1:19 | there is no FROM | 1
 WITH t AS (SELECT 1) SELECT COUNT(*) FROM visits
 ;
 --! SQLError 1:29 | UNION is not answered | UNION
@@ -389,22 +377,22 @@ SELECT COUNT(tags) FROM visits
 ;
 
 -- == subqueries
---! SQLError 1:19 | subqueries are not answered | (SELECT 1)
+--! SQLError 1:27 | there is no FROM | 1
 SELECT COUNT(*) + (SELECT 1) FROM visits
 ;
---! SQLError 1:41 | subqueries are not answered | (SELECT AVG(age) FROM visits)
+--! SQLError 1:41 | a subquery cannot stand here | (SELECT AVG(age) FROM visits)
 SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits)
 ;
---! SQLError 1:35 | subqueries are not answered | EXISTS (SELECT 1)
+--! SQLError 1:50 | there is no FROM | 1
 SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1)
 ;
---! SQLError 1:35 | IN takes a list | age IN (SELECT 5)
+--! SQLError 1:50 | there is no FROM | 5
 SELECT COUNT(*) FROM visits WHERE age IN (SELECT 5)
 ;
 --! SQLError | there is no FROM | 
 SELECT (SELECT COUNT(*) FROM visits)
 ;
---! SQLError 1:43 | LIMIT takes a whole number | 1
+--! SQLError 1:43 | there is no FROM | 1
 SELECT COUNT(*) FROM visits LIMIT (SELECT 1)
 ;
 

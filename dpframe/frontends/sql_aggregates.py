@@ -1,0 +1,75 @@
+"""Aggregates and keys of one SELECT: what stands above a GROUP BY."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from dpframe.frontends.sql_exprs import ExprReader
+from dpframe.frontends.sql_known import is_aggregate, refuse_unread
+from dpframe.frontends.sql_origin import origin_of, sql_error
+from dpframe.frontends.sql_scope import Scope
+from dpframe.plan.exprs import AggregateCall, Column, Expr
+
+
+class AggregateReader:
+    """Reads expressions over groups, collecting the aggregates that they mention."""
+
+    def __init__(self, text: str, scope: Scope, keys: Sequence[exp.Expression]) -> None:
+        self.text = text
+        self.scope = scope
+        self.rows = ExprReader(text, scope.row_leaf)
+        self.groups = ExprReader(text, self.leaf)
+        self._keys = {key: f"k{i}" for i, key in enumerate(keys)}
+        self._aggregates: dict[AggregateCall, str] = {}
+        self.keys = tuple((name, self.rows.read(key)) for key, name in self._keys.items())
+
+    @property
+    def aggregates(self) -> tuple[tuple[str, AggregateCall], ...]:
+        """What was collected so far, each once."""
+        return tuple((name, call) for call, name in self._aggregates.items())
+
+    def leaf(self, node: exp.Expression) -> Expr | None:
+        """What a column, a key or an aggregate becomes above the groups."""
+        key = self._keys.get(node)
+        if key is not None:
+            return Column(key, origin_of(node, self.text))
+        if is_aggregate(node):
+            call = self._aggregate(node)
+            name = self._aggregates.setdefault(call, f"a{len(self._aggregates)}")
+            return Column(name, call.place)
+        if isinstance(node, exp.Column):
+            self.scope.column(node)
+            raise sql_error(
+                node,
+                self.text,
+                "it is neither a group key nor inside an aggregate",
+                why="a value of single rows cannot be released",
+                fix=f"GROUP BY {node.name}, or AVG({node.name})",
+            )
+        return None
+
+    def _aggregate(self, node: exp.Expression) -> AggregateCall:
+        place = origin_of(node, self.text)
+        where: Expr | None = None
+        if isinstance(node, exp.Filter):
+            where = self.rows.read(node.expression.this)
+            node = node.this
+        refuse_unread(node, {*node.arg_types, "big_int"} - {"ignore_nulls"}, self.text)
+        name = node.sql_names()[0] if isinstance(node, exp.Func) else node.key.upper()
+        arguments = [a for key in node.arg_types for a in _expressions(node.args.get(key))]
+        distinct = False
+        if arguments and isinstance(arguments[0], exp.Distinct):
+            refuse_unread(arguments[0], {"expressions"}, self.text)
+            distinct, arguments = True, list(arguments[0].expressions)
+        if arguments and isinstance(arguments[0], exp.Star):
+            arguments = []
+        args = tuple(self.rows.read(a) for a in arguments)
+        return AggregateCall(name, args, distinct, where, place)
+
+
+def _expressions(value: Any) -> list[exp.Expression]:
+    values = value if isinstance(value, list) else [value]
+    return [v for v in values if isinstance(v, exp.Expression)]

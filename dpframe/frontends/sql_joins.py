@@ -1,0 +1,203 @@
+"""JOIN, ON and the comma: which tables are put together in which order, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from sqlglot import exp
+
+from dpframe.frontends.sql_known import refuse_unread
+from dpframe.frontends.sql_origin import origin_of, sql_error
+from dpframe.frontends.sql_scope import Scope
+from dpframe.plan.exprs import Expr
+from dpframe.plan.nodes import Filter, Join
+
+Read = Callable[[exp.Expression], Expr]
+
+
+class Conditions:
+    """Conditions that are ANDed together, some of which joins take over."""
+
+    def __init__(self, text: str, given: Sequence[exp.Expression]) -> None:
+        self.text = text
+        self.left = [part for node in given for part in _conjuncts(node)]
+        self._given = list(given)
+
+    @property
+    def whole(self) -> exp.Expression | None:
+        """The one condition that was given, if all of it is left and nothing was added."""
+        if len(self._given) == 1 and self.left == _conjuncts(self._given[0]):
+            return self._given[0]
+        return None
+
+    def add(self, node: exp.Expression | None) -> None:
+        """Check this as well."""
+        self.left += [] if node is None else _conjuncts(node)
+
+    def take_equations(
+        self, new: str, before: set[str]
+    ) -> list[tuple[exp.Expression, exp.Expression]]:
+        """The equations between a new table and those before it, as (before, new)."""
+        found = []
+        for condition in list(self.left):
+            pair = _equation(condition, new, before)
+            if pair is not None:
+                found.append(pair)
+                self.left.remove(condition)
+        return found
+
+
+def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
+    if isinstance(node, exp.Paren):
+        return _conjuncts(node.this)
+    if isinstance(node, exp.And):
+        return [*_conjuncts(node.this), *_conjuncts(node.expression)]
+    return [node]
+
+
+def _equation(
+    node: exp.Expression, new: str, before: set[str]
+) -> tuple[exp.Expression, exp.Expression] | None:
+    if not isinstance(node, exp.EQ):
+        return None
+    for first, second in ((node.this, node.expression), (node.expression, node.this)):
+        if _aliases(second) == {new} and _aliases(first) and _aliases(first) <= before:
+            return first, second
+    return None
+
+
+def _aliases(node: exp.Expression) -> set[str]:
+    return {c.table.lower() for c in node.find_all(exp.Column)}
+
+
+def joined(
+    scope: Scope,
+    items: Sequence[tuple[str, exp.Join | None]],
+    conditions: Conditions,
+    read: Read,
+) -> Scope:
+    """The tables of FROM, joined one after another.
+
+    The order of inner joins does not matter, so they begin with a private table and go on with one
+    that some equation connects: then every table is compared with all that came before.
+    """
+    work = _Work(scope, conditions, read)
+    waiting: list[tuple[str, exp.Join | None]] = []
+    for alias, join in items:
+        kind = "inner" if join is None else _kind(join, scope.text)
+        if kind == "inner":
+            conditions.add(None if join is None else join.args.get("on"))
+            waiting.append((alias, join))
+            continue
+        work.put_together(waiting)
+        waiting = []
+        work.outer(alias, join, kind)
+    work.put_together(waiting)
+    return replace(scope, node=work.node)
+
+
+def _kind(join: exp.Join, text: str) -> Literal["inner", "left", "right", "semi", "anti"]:
+    words = [str(join.args.get(k) or "").upper() for k in ("method", "side", "kind")]
+    said = " ".join(word for word in words if word and word != "OUTER")
+    kinds: dict[str, Literal["inner", "left", "right", "semi", "anti"]] = {
+        "": "inner",
+        "INNER": "inner",
+        "CROSS": "inner",
+        "LEFT": "left",
+        "RIGHT": "right",
+        "SEMI": "semi",
+        "ANTI": "anti",
+        "LEFT SEMI": "semi",
+        "LEFT ANTI": "anti",
+    }
+    if said not in kinds:
+        reasons = {
+            "FULL": ("rows without a match on the other side belong to no unit", "LEFT JOIN"),
+            "NATURAL": ("which columns it compares changes when a table does", "USING (column)"),
+        }
+        why, fix = reasons.get(said, ("it has no bound on what one unit changes", "JOIN ... ON"))
+        raise sql_error(join.this, text, f"{said} JOIN is not answered", why=why, fix=fix)
+    refuse_unread(join, {"this", "on", "side", "kind", "method", "using"}, text)
+    return kinds[said]
+
+
+class _Work:
+    """Rows joined so far, and the tables in them."""
+
+    def __init__(self, scope: Scope, conditions: Conditions, read: Read) -> None:
+        self.scope = scope
+        self.conditions = conditions
+        self.read = read
+        self.node = scope.node
+        self.done: set[str] = set()
+
+    def put_together(self, waiting: list[tuple[str, exp.Join | None]]) -> None:
+        """Join tables, the connected ones first."""
+        waiting = list(waiting)
+        if waiting and not self.done:
+            private = [w for w in waiting if self.scope.relations[w[0]].is_private]
+            first = (private or waiting)[0]
+            waiting.remove(first)
+            self.node, self.done = self.scope.relations[first[0]].node, {first[0]}
+        while waiting:
+            connected = [
+                w
+                for w in waiting
+                if any(_equation(c, w[0], self.done) for c in self.conditions.left)
+            ]
+            item = (connected or waiting)[0]
+            waiting.remove(item)
+            pairs = self.conditions.take_equations(item[0], self.done)
+            self._join(item[0], item[1], "inner", pairs)
+
+    def outer(
+        self,
+        alias: str,
+        join: exp.Join | None,
+        kind: Literal["left", "right", "semi", "anti", "inner"],
+    ) -> None:
+        """LEFT, RIGHT, SEMI and ANTI JOIN: conditions of ON decide what matches."""
+        assert join is not None
+        on = Conditions(self.scope.text, [join.args["on"]] if join.args.get("on") else [])
+        pairs = on.take_equations(alias, self.done)
+        alone = alias if kind != "right" else None
+        node = self.scope.relations[alias].node
+        for condition in on.left:
+            aliases = _aliases(condition)
+            if alone is not None and aliases == {alone}:
+                node = Filter(node, self.read(condition))
+            elif kind == "right" and aliases <= self.done:
+                self.node = Filter(self.node, self.read(condition))
+            else:
+                raise sql_error(
+                    condition,
+                    self.scope.text,
+                    "ON has a condition that is not answered in this join",
+                    why="besides equations, it may look at the side that may be missing alone",
+                    fix="move the condition to WHERE, or into a subquery on that side",
+                )
+        place = origin_of(join.this, self.scope.text)
+        if kind == "right":
+            pairs = [(new, before) for before, new in pairs]
+            on_exprs = tuple((self.read(a), self.read(b)) for a, b in pairs)
+            self.node = Join(node, self.node, "left", on_exprs, place=place)
+        else:
+            on_exprs = tuple((self.read(a), self.read(b)) for a, b in pairs)
+            how: Literal["inner", "left", "semi", "anti"] = kind
+            self.node = Join(self.node, node, how, on_exprs, place=place)
+        self.done.add(alias)
+
+    def _join(
+        self,
+        alias: str,
+        join: exp.Join | None,
+        how: Literal["inner"],
+        pairs: list[tuple[exp.Expression, exp.Expression]],
+    ) -> None:
+        relation = self.scope.relations[alias]
+        on = tuple((self.read(a), self.read(b)) for a, b in pairs)
+        place = origin_of(join.this, self.scope.text) if join is not None else None
+        self.node = Join(self.node, relation.node, how, on, place=place)
+        self.done.add(alias)
