@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
@@ -147,6 +147,32 @@ def declare(
             fix=f"correct each line above; the columns are {', '.join(map(repr, storage))}",
         )
     return Table(name, storage, domains, unit, neighbors, size, public)
+
+
+def with_keys(table: Table, keys: Mapping[str, Iterable[Any]]) -> Table:
+    """The table as if these columns had been declared with these keys."""
+    if not isinstance(keys, Mapping):
+        raise DeclarationError(
+            f"keys={keys!r} is not a mapping",
+            why="public keys are listed for a column by its name",
+            fix='keys={"ward": ["er", "icu"]}',
+        )
+    domains = dict(table.domains)
+    for column, values in keys.items():
+        problem = f"column {column!r} does not exist{_nearest(column, table.storage)}"
+        if column in table.storage:
+            try:
+                listed = values if isinstance(values, Keys) else Keys(values)
+                domains[column] = _domain(listed, table.storage[column])
+                continue
+            except ValueError as found:
+                problem = str(found)
+        raise DeclarationError(
+            f"keys= for {column!r} of {table.name}: {problem}",
+            why="the query is answered as if the column had been declared with these keys",
+            fix=f"the columns are {', '.join(map(repr, table.storage))}",
+        )
+    return replace(table, domains=domains)
 
 
 def _undeclared(kind: Type) -> Domain:

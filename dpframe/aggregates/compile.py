@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import polars as pl
 
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 from dpframe.bounds.analysis import Typed, condition, refused, typed
-from dpframe.bounds.keys import Evaluate, key_frame
+from dpframe.bounds.keys import MOST_GROUPS, ChosenKeys, Evaluate, key_sets, with_chosen
 from dpframe.bounds.refine import refined
 from dpframe.bounds.sensitivity import Context, Sensitivity, extra_bits, sensitivity_of
 from dpframe.bounds.units import unit_of
@@ -34,15 +34,30 @@ class Compiled:
     keys: tuple[tuple[str, Typed], ...]
     frame: pl.DataFrame
     aggregates: tuple[tuple[str, Aggregate], ...]
+    private: tuple[str, ...] = ()
+    """The keys without a public set of values; the other ones alone make up `frame` at first."""
+    chosen: ChosenKeys | None = None
+    """The private keys that were released; with them, `frame` has all groups."""
+
+    @property
+    def awaits_keys(self) -> bool:
+        """Whether private keys have to be chosen before anything can be measured."""
+        return bool(self.private) and self.chosen is None
 
     @property
     def groups(self) -> int:
         """How many rows the noisy table has."""
         return self.frame.height if self.keys else 1
 
+    def with_keys(self, chosen: ChosenKeys) -> Compiled:
+        """The query over the released keys: from here on they are as good as public."""
+        names = [name for name, _ in self.keys]
+        return replace(self, frame=with_chosen(self.frame, chosen.frame, names), chosen=chosen)
+
     def context(self, norm: int) -> Context:
-        """What sensitivities depend on."""
-        return Context(self.table, self.groups, bool(self.keys), self.where is not None, norm)
+        """What sensitivities depend on. It must not depend on how many keys will be released."""
+        groups = MOST_GROUPS if self.private else self.groups
+        return Context(self.table, groups, bool(self.keys), self.where is not None, norm)
 
 
 def compile_plan(plan: Node, table: Table, evaluate: Evaluate) -> Compiled:
@@ -57,7 +72,8 @@ def compile_plan(plan: Node, table: Table, evaluate: Evaluate) -> Compiled:
     keys = tuple((name, typed(expr, columns)) for name, expr in node.keys)
     _refuse_unit_as_key(node, table)
     aggregates = tuple((name, _resolve(call, scope)) for name, call in node.aggregates)
-    return Compiled(table, plan, checked, keys, key_frame(keys, columns, evaluate), aggregates)
+    found = key_sets(keys, columns, evaluate)
+    return Compiled(table, plan, checked, keys, found.public, aggregates, found.private)
 
 
 def scan_of(plan: Node) -> Scan:

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
@@ -51,6 +51,11 @@ class NoisyParts:
     def estimates(self, index: int) -> np.ndarray:
         """A part in units of value, one number per group."""
         return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
+
+
+def keys_alone(compiled: Compiled) -> NoisyParts:
+    """The groups of a query that measures nothing: SELECT DISTINCT."""
+    return NoisyParts(compiled, layout_for(compiled, norm=1), (), ())
 
 
 def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.DataFrame:

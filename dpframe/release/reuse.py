@@ -25,6 +25,7 @@ from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law, Source
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
 from dpframe.plan.parts import Part
+from dpframe.release.kept_keys import Find, canonical_names, chosen_words, table_words
 from dpframe.release.noisy import NoisyParts
 
 _WEIGHT_BITS = 10
@@ -75,9 +76,6 @@ class Found:
         return math.sqrt(self.law.variance) * step
 
 
-Find = Callable[[str], list[bytes]]
-
-
 def part_keys(compiled: Compiled, norm: int, version: str) -> Callable[[Part], str]:
     """The fingerprints under which the parts of a query are kept."""
     return _keyed(compiled, compiled.keys, norm, version)
@@ -87,15 +85,12 @@ def _keyed(
     compiled: Compiled, keys: Sequence[tuple[str, Typed]], norm: int, version: str
 ) -> Callable[[Part], str]:
     table = compiled.table
-    domains = [f"{name}={domain!r}" for name, domain in sorted(table.domains.items())]
-    bounded = f"weighted in norm {norm}" if table.unit_column is not None else "rows"
     fixed = [
-        table.name,
-        version,
-        *domains,
-        f"{table.unit!r} {table.neighbors} {table.size} {bounded}",
+        *table_words(table, version),
+        f"weighted in norm {norm}" if table.unit_column is not None else "rows",
         canonical_where(compiled.where),
         *sorted(canonical(key.expr) for _, key in keys),
+        *chosen_words(compiled, keys),
     ]
     return lambda part: fingerprint([*fixed, canonical_part(part)])
 
@@ -141,6 +136,8 @@ def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...
 
 def _covers_every_row(compiled: Compiled, key: tuple[str, Typed]) -> bool:
     name, typed_key = key
+    if name in compiled.private:
+        return False  # rows of keys that were not released are in no group
     listed = typed_key.domain.values is not None and typed_key.domain.nullable
     return not listed and (not typed_key.domain.nullable or compiled.frame[name].null_count() > 0)
 
@@ -154,7 +151,7 @@ def _summed(
     if not keys:
         return (sum(values),), len(values)
     frame = compiled.frame
-    names = _canonical_names(keys)
+    names = canonical_names(keys)
     groups: dict[tuple[Any, ...], int] = {}
     counts: dict[tuple[Any, ...], int] = {}
     for row, value in zip(frame.select(names).iter_rows(), values, strict=True):
@@ -164,11 +161,6 @@ def _summed(
         return None  # groups of different sizes would have different noise
     order = frame.select(names).unique().sort(names, nulls_last=True)
     return tuple(groups[row] for row in order.iter_rows()), next(iter(counts.values()))
-
-
-def _canonical_names(keys: Sequence[tuple[str, Typed]]) -> list[str]:
-    """The names of keys in an order that does not depend on how the query lists them."""
-    return [name for name, _ in sorted(keys, key=lambda key: canonical(key[1].expr))]
 
 
 def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:
@@ -259,7 +251,7 @@ def _in_query_order(compiled: Compiled, values: tuple[int, ...]) -> tuple[int, .
     """From the canonical order of groups to that of this query's keys."""
     if not compiled.keys:
         return values
-    names = _canonical_names(compiled.keys)
+    names = canonical_names(compiled.keys)
     order = compiled.frame.with_row_index("__dpframe_row").sort(names, nulls_last=True)
     placed = [0] * len(values)
     for row, value in zip(order["__dpframe_row"].to_list(), values, strict=True):
