@@ -205,7 +205,7 @@ class _Builder:
         having = select.args.get("having")
         kept = None if having is None else groups.read(having.this)
         sort_keys, hidden = self._order(select, names)
-        if not self.aggregates:
+        if not self.aggregates and not self.keys:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
         node = Aggregate(node, keys, tuple((n, call) for call, n in self.aggregates.items()))
         if kept is not None:

@@ -212,10 +212,10 @@ def _private_text(compiled: Compiled) -> str:
 
 def _selection_text(compiled: Compiled, selection: Selection) -> list[str]:
     share = SELECTION_SHARE if compiled.aggregates else 1
+    half, sure = selection.units_for(0.5), selection.units_for(0.99)
     lines = [
         f"{selection.name} selection with {float(share):.0%} of the cost: {selection.loss}",
-        f"a key of {selection.units_for(0.5):,} units is shown half of the time, one of"
-        f" {selection.units_for(0.99):,} units 99% of the time",
+        f"a key of {half:,} units is shown half of the time, one of {sure:,} 99% of the time",
     ]
     if compiled.table.unit_column is not None:
         most = most_keys(compiled.table)
