@@ -214,7 +214,7 @@ class Engine(ABC):
             # A unit adds 2^20 at the most, so totals of 2^43 units fit.
             kept = kept.select(*request.key_names, pl.col("p0").fill_null(0).cast(pl.Int64))
             names = dict(zip(request.key_names, request.frame.columns, strict=True))
-            return kept.rename(names).cast({**request.frame.schema}).sort(request.frame.columns)
+            return kept.rename(names).cast(request.frame.schema).sort(request.frame.columns)
 
         found = withhold_rows(self.name, run)
         return found.drop("p0"), found["p0"].to_numpy()
