@@ -91,7 +91,10 @@ class Query:
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
-        cost, ledger = self._cost(epsilon, rho, share, error, confidence, delta), self._asking.ledger
+        cost, ledger = (
+            self._cost(epsilon, rho, share, error, confidence, delta),
+            self._asking.ledger,
+        )
         room, compiled = ledger.room, self._settled(fresh)
         if not fresh and self._known(compiled, cost) is not None:
             free = "nothing: every part was measured before (fresh=True measures again)"

@@ -61,7 +61,8 @@ def keys_alone(compiled: Compiled) -> NoisyParts:
 def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.DataFrame:
     """The public keys, and which group each row is."""
     count = parts.compiled.groups
-    rows = pl.DataFrame({ROW: list(range(count)) if groups is None else list(groups)})
+    numbers = list(range(count)) if groups is None else list(groups)
+    rows = pl.DataFrame({ROW: pl.Series(numbers, dtype=pl.Int64)})
     if not parts.compiled.keys:
         return rows
     return pl.concat([parts.compiled.frame[rows[ROW]], rows], how="horizontal")

@@ -157,10 +157,10 @@ def _summed(
     for row, value in zip(frame.select(names).iter_rows(), values, strict=True):
         groups[row] = groups.get(row, 0) + value
         counts[row] = counts.get(row, 0) + 1
-    if len(set(counts.values())) != 1:
+    if len(set(counts.values())) > 1:
         return None  # groups of different sizes would have different noise
     order = frame.select(names).unique().sort(names, nulls_last=True)
-    return tuple(groups[row] for row in order.iter_rows()), next(iter(counts.values()))
+    return tuple(groups[row] for row in order.iter_rows()), next(iter(counts.values()), 1)
 
 
 def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:

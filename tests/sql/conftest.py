@@ -62,9 +62,7 @@ def declared(*, gaps: bool) -> dict[str, dp.Range | dp.Keys]:
     }
 
 
-def session(
-    engine: str, *, gaps: bool, unit: bool, budget: dp.Budget | None = None
-) -> dp.Session:
+def session(engine: str, *, gaps: bool, unit: bool, budget: dp.Budget | None = None) -> dp.Session:
     """A session that can afford every statement; a unit's rows are all within its weight."""
     opened = dp.Session(budget or dp.Budget(epsilon=10**6))
     opened.register(
