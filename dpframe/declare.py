@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
@@ -149,6 +149,35 @@ def declare(
     return Table(name, storage, domains, unit, neighbors, size, public)
 
 
+def with_keys(tables: Mapping[str, Table], keys: Mapping[str, Iterable[Any]]) -> dict[str, Table]:
+    """The tables as if these columns had been declared with these keys."""
+    if not isinstance(keys, Mapping):
+        raise DeclarationError(
+            f"keys={keys!r} is not a mapping",
+            why="public keys are listed for a column by its name",
+            fix='keys={"ward": ["er", "icu"]}',
+        )
+    found = dict(tables)
+    for column, values in keys.items():
+        holders = [name for name, table in tables.items() if column in table.storage]
+        columns = {c: None for table in tables.values() for c in table.storage}
+        problem = f"column {column!r} does not exist{_nearest(column, columns)}"
+        try:
+            listed = values if isinstance(values, Keys) else Keys(values)
+            for name in holders:
+                domain = _domain(listed, tables[name].storage[column])
+                found[name] = replace(found[name], domains={**found[name].domains, column: domain})
+        except ValueError as error:
+            problem, holders = str(error), []
+        if not holders:
+            raise DeclarationError(
+                f"keys= for {column!r} of {', '.join(tables)}: {problem}",
+                why="the query is answered as if the column had been declared with these keys",
+                fix=f"the columns are {', '.join(map(repr, columns))}",
+            )
+    return found
+
+
 def _undeclared(kind: Type) -> Domain:
     if kind is Type.BOOL:
         return Domain(Type.BOOL, False, True)
@@ -207,7 +236,7 @@ def _unit_problems(unit: Unit, storage: Mapping[str, Storage]) -> list[str]:
     return problems
 
 
-def _nearest(column: str, storage: Mapping[str, Storage]) -> str:
+def _nearest(column: str, storage: Mapping[str, object]) -> str:
     import difflib
 
     found = difflib.get_close_matches(str(column), list(storage), n=1)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
+from dpframe.bounds.keys import refuse_private
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
@@ -19,9 +20,11 @@ from dpframe.mechanisms import Source
 from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.explain import explain
-from dpframe.release.noisy import NoisyParts
+from dpframe.release.kept_keys import kept_keys, with_known_keys
+from dpframe.release.noisy import NoisyParts, keys_alone
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
+from dpframe.release.selection import every_key
 from dpframe.release.table import Release
 
 
@@ -66,13 +69,15 @@ class Query:
         share: Number | None = None,
         error: Number | None = None,
         confidence: float | None = None,
+        delta: Number | None = None,
         fresh: bool = False,
     ) -> Loss:
         """What a release would be charged. It spends nothing."""
-        cost = Cost(epsilon, rho, share, error, confidence)
-        if not fresh and self._known(cost) is not None:
+        cost = self._cost(epsilon, rho, share, error, confidence, delta)
+        compiled = self._settled(fresh)
+        if not fresh and self._known(compiled, cost) is not None:
             return Loss.none()
-        return self._offer(cost).loss
+        return self._offer(compiled, cost).loss
 
     def explain(
         self,
@@ -82,22 +87,26 @@ class Query:
         share: Number | None = None,
         error: Number | None = None,
         confidence: float | None = None,
+        delta: Number | None = None,
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
-        cost, ledger = Cost(epsilon, rho, share, error, confidence), self._asking.ledger
-        room = ledger.room
-        if not fresh and self._known(cost) is not None:
+        cost, ledger = (
+            self._cost(epsilon, rho, share, error, confidence, delta),
+            self._asking.ledger,
+        )
+        room, compiled = ledger.room, self._settled(fresh)
+        if not fresh and self._known(compiled, cost) is not None:
             free = "nothing: every part was measured before (fresh=True measures again)"
-            return explain(self._compiled, None, free, str(room))
-        if not cost.is_said and not self._asking.default_share and not self._compiled.table.public:
+            return explain(compiled, None, free, str(room))
+        if not cost.is_said and not self._asking.default_share and not compiled.table.public:
             unsaid = "to be said: explain(epsilon=0.1) shows the noise and its error"
-            return explain(self._compiled, None, unsaid, str(room))
-        offer = self._offer(cost)
+            return explain(compiled, None, unsaid, str(room))
+        offer = self._offer(compiled, cost)
         remains = f"it would be refused: only {room} remains"
         if ledger.filter.admits(ledger.spent, offer.loss):
             remains = str(ledger.filter.room(ledger.filter.after(ledger.spent, offer.loss)))
-        return explain(self._compiled, offer, str(offer.loss), remains)
+        return explain(compiled, offer, str(offer.loss), remains)
 
     def release(
         self,
@@ -107,32 +116,46 @@ class Query:
         share: Number | None = None,
         error: Number | None = None,
         confidence: float | None = None,
+        delta: Number | None = None,
         fresh: bool = False,
     ) -> Release:
         """Charge the cost, then measure, add noise and finish.
 
         The charge is on disk before the first row is read, so a crash never shows less than was
-        spent. A refused release costs nothing, and neither does one whose parts are known.
+        spent. A refused release costs nothing, and neither does one whose parts are known. Keys
+        that are not public are chosen first; `delta` bounds the chance that a key which one unit
+        alone holds is shown.
         """
-        cost = Cost(epsilon, rho, share, error, confidence)
-        known = None if fresh else self._known(cost)
+        cost = self._cost(epsilon, rho, share, error, confidence, delta)
+        compiled = self._settled(fresh)
+        if not compiled.aggregates and not compiled.private:
+            note = "the keys are public: no row was read, at no cost"
+            return Release(keys_alone(compiled), Loss.none(), self._asking.source, note=note)
+        known = None if fresh else self._known(compiled, cost)
         if known is not None:
             note = "measured before: no cost"
             return Release(known, Loss.none(), self._asking.source, note=note, reused=True)
-        offer = self._offer(cost)
-        if self._compiled.table.public:
-            parts = NoisyParts(self._compiled, offer.layout, offer.laws, self._exact(offer))
+        offer = self._offer(compiled, cost)
+        if compiled.table.public:
+            if compiled.awaits_keys:
+                compiled = compiled.with_keys(every_key(compiled, self._engine))
+            exact = self._exact(compiled, offer)
             note = "the table is public: exact, at no cost"
+            parts = NoisyParts(compiled, offer.layout, offer.laws, exact)
             return Release(parts, offer.loss, self._asking.source, note=note)
         # Before the charge: where warnings are errors, nothing may be spent for no answer.
-        _warn(offer.loss, self._compiled, self._asking)
+        _warn(offer.loss, compiled, self._asking)
         charge = self._asking.ledger.charge(
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
         version = self._version()
-        parts = NoisyParts(self._compiled, offer.layout, offer.laws, self._noisy(offer))
+        if offer.selection is not None:
+            source = self._asking.source
+            compiled = compiled.with_keys(offer.selection.choose(compiled, self._engine, source))
+        parts = NoisyParts(compiled, offer.layout, offer.laws, self._noisy(compiled, offer))
         if version is not None and self._version() == version:  # it did not change meanwhile
-            charge.store(kept_parts(parts, version))
+            chosen = kept_keys(compiled, version) if offer.selection is not None else {}
+            charge.store({**chosen, **kept_parts(parts, version)})
         return Release(parts, offer.loss, self._asking.source)
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
@@ -143,6 +166,11 @@ class Query:
                 why="its scores are released exactly, at no cost",
                 fix="session.sql(...) with ORDER BY the score, and LIMIT",
             )
+        refuse_private(
+            self._compiled.keys,
+            self._compiled.private,
+            "a choice is made among candidates that are known beforehand",
+        )
         ballot = ballot_of(self._compiled, largest=largest)
         candidates = ballot.candidates.height
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
@@ -162,33 +190,60 @@ class Query:
         measured = self._engine.measure(request_for(self._compiled, ballot.layout))
         return choose(ballot, offer, measured, asking.source)
 
-    def _known(self, cost: Cost) -> NoisyParts | None:
+    def _cost(
+        self,
+        epsilon: Number | None,
+        rho: Number | None,
+        share: Number | None,
+        error: Number | None,
+        confidence: float | None,
+        delta: Number | None,
+    ) -> Cost:
+        if delta is not None and not self._compiled.private:
+            raise ParameterError(
+                "delta= is not needed here",
+                why="it is spent on choosing keys, and this query has none to choose",
+                fix="leave delta= out",
+            )
+        return Cost(epsilon, rho, share, error, confidence, delta)
+
+    def _settled(self, fresh: bool) -> Compiled:
+        """The query; over the keys that were released before, if its keys are not public."""
+        version = self._version()
+        if fresh or version is None or self._compiled.table.public:
+            return self._compiled
+        return with_known_keys(self._compiled, self._asking.ledger.find, version)
+
+    def _known(self, compiled: Compiled, cost: Cost) -> NoisyParts | None:
         """The parts from earlier releases, if all are there."""
         version = self._version()
-        if version is None or self._compiled.table.public:
+        if version is None or compiled.table.public or compiled.awaits_keys:
             return None
         limits = None
-        if cost.is_said or self._asking.default_share:
-            offer = self._offer(cost)
-            names = [name for name, _ in self._compiled.aggregates]
+        if compiled.aggregates and (cost.is_said or self._asking.default_share):
+            offer = self._offer(compiled, cost)
+            names = [name for name, _ in compiled.aggregates]
             limits = {name: offer.deviation(i) for i, name in enumerate(names)}
-        return reusable(self._compiled, self._asking.ledger.find, version, limits)
+        return reusable(compiled, self._asking.ledger.find, version, limits)
 
-    def _offer(self, cost: Cost) -> Offer:
-        return offer_for(self._compiled, cost, self._asking.budget, self._asking.default_share)
+    def _offer(self, compiled: Compiled, cost: Cost) -> Offer:
+        return offer_for(compiled, cost, self._asking.budget, self._asking.default_share)
 
-    def _exact(self, offer: Offer) -> tuple[tuple[int, ...], ...]:
-        found = self._engine.measure(request_for(self._compiled, offer.layout))
+    def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
+        if not offer.layout.parts:
+            return ()
+        found = self._engine.measure(request_for(compiled, offer.layout))
         return tuple(tuple(values) for values in found)
 
-    def _noisy(self, offer: Offer) -> tuple[tuple[int, ...], ...]:
+    def _noisy(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         """Measure, and add noise to every part; nothing exact leaves this function.
 
         A part that no unit can change is what was declared, not what the data holds.
         """
-        public = public_values(offer.layout.parts, offer, self._compiled.table.size)
+        public = public_values(offer.layout.parts, offer, compiled.table.size)
+        exact = self._exact(compiled, offer)
         noisy: list[tuple[int, ...]] = []
-        for i, (values, law) in enumerate(zip(self._exact(offer), offer.laws, strict=True)):
+        for i, (values, law) in enumerate(zip(exact, offer.laws, strict=True)):
             if i in public:
                 noisy.append((public[i],) * len(values))
             elif law is None:

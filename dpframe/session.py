@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpframe.aggregates.compile import compile_plan, tables_of
+from dpframe.bounds.keys import refuse_private
 from dpframe.bounds.lower import Lowering
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.room import Room
 from dpframe.budget.spent import Spent
-from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare
+from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare, with_keys
 from dpframe.engines.base import Engine
 from dpframe.engines.combined import combined
 from dpframe.engines.sources import EngineName, open_data
@@ -198,6 +199,8 @@ class Session:
         share: Number | None = None,
         error: Number | None = None,
         confidence: float | None = None,
+        delta: Number | None = None,
+        keys: Mapping[str, Iterable[Any]] | None = None,
         fresh: bool = False,
     ) -> Release:
         """Answer a query, and charge its cost to the budget.
@@ -206,9 +209,20 @@ class Session:
         every answer stays within with some `confidence` (0.95 if not said), at the least cost.
         A question whose parts were measured before is answered from them, at no cost, unless
         `fresh=True`.
+
+        Columns to group by have public keys if they were declared with some, if WHERE lists them,
+        or if `keys={"ward": ["er", "icu"]}` does so for this query. Other keys are chosen
+        privately: a third of the cost, and `delta` of what the budget keeps for that (by default a
+        tenth of it, or the same share as the cost), show the keys that many units hold.
         """
-        return self.query(text).release(
-            epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
+        return self.query(text, keys=keys).release(
+            epsilon=epsilon,
+            rho=rho,
+            share=share,
+            error=error,
+            confidence=confidence,
+            delta=delta,
+            fresh=fresh,
         )
 
     def select(
@@ -220,6 +234,7 @@ class Session:
         share: Number | None = None,
         k: int = 1,
         largest: bool = True,
+        keys: Mapping[str, Iterable[Any]] | None = None,
     ) -> Choice:
         """Choose the best candidates by a score, without releasing the scores.
 
@@ -229,19 +244,27 @@ class Session:
         takes far less noise than releasing all scores and looking for the largest.
         """
         cost = Cost(epsilon, rho, share)
-        return self.query(text).choose(cost, k=k, largest=largest)
+        return self.query(text, keys=keys).choose(cost, k=k, largest=largest)
 
-    def query(self, text: str) -> Query:
+    def query(self, text: str, *, keys: Mapping[str, Iterable[Any]] | None = None) -> Query:
         """Analyse a query without spending anything."""
         from dpframe.frontends.sql import plan_of
 
-        return self._analysed(plan_of(text, self._tables), text)
+        return self._analysed(plan_of(text, self._tables), text, keys)
 
-    def _analysed(self, plan: Node, asked: str) -> Query:
+    def _analysed(
+        self, plan: Node, asked: str, keys: Mapping[str, Iterable[Any]] | None = None
+    ) -> Query:
         names = tables_of(plan)
         engine, tables = self._opened(names)
+        if keys is not None:
+            tables = with_keys({name: tables[name] for name in names}, keys)
         compiled = compile_plan(plan, Lowering(tables, engine.is_unique), engine.evaluate)
         PostProcessing(compiled).check()
+        for budget in (self._ledger.budget, self._own_budget):
+            if budget.delta is None and not compiled.table.public:
+                why = f"choosing some takes a delta, which the budget ({budget}) has not"
+                refuse_private(compiled.keys, compiled.private, why)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         return Query(asking, compiled, engine, lambda: self._version(names), asked)
 

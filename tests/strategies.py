@@ -912,6 +912,8 @@ def statements(draw: Draw, world: World) -> str:
     """A SELECT over the table `t`, most of them answerable."""
     rows = Grammar(draw, world.columns)
     keys = draw(_keys(world))
+    if keys and rows.below(3) == 0:
+        keys = [*keys[:2], *_private_key(rows, world)]
     unit = next((c.sql for c in world.columns if c.name == getattr(world.unit, "column", None)), "")
     aggregates = [_aggregate(rows, unit) for _ in range(1 + rows.below(3))]
     items, group_by = [], []
@@ -1008,6 +1010,23 @@ def _keys(draw: Draw, world: World) -> list[str]:
         if size > 2000:
             break
     return list(dict.fromkeys(keys))
+
+
+def _private_key(rows: Grammar, world: World) -> list[str]:
+    """A key whose values are known from the rows alone, if some column has one."""
+    unit = getattr(world.unit, "column", None)
+    kinds = ("text", "int", "date", "time")
+    open_ended = [c for c in world.columns if c.size == math.inf and c.kind in kinds]
+    if not (open_ended := [c for c in open_ended if c.name != unit]):
+        return []
+    column = rows.pick(*open_ended)
+    derived = {
+        "text": ("UPPER({0})", "LEFT({0}, 1)", "({0} || 'x')"),
+        "int": ("({0} % 3)", "({0} // 7)", "CASE WHEN {0} > 2 THEN {0} END"),
+        "date": ("DATE_TRUNC('month', {0})", "EXTRACT(year FROM {0})"),
+        "time": ("DATE_TRUNC('day', {0})", "CAST({0} AS DATE)"),
+    }[column.kind]
+    return [rows.pick("{0}", "{0}", "{0}", *derived).format(column.sql)]
 
 
 def _is_short(declared: Any) -> bool:

@@ -27,7 +27,7 @@ DOORS: dict[str, set[str]] = {
     "aggregates": {"bounds", "budget", "declare", "plan"},  # budget: how a cost is split
     "engines": {"aggregates", "bounds", "declare", "plan"},
     "release": {"aggregates", "bounds", "budget", "declare", "engines", "mechanisms", "plan"},
-    "query": {"aggregates", "budget", "engines", "mechanisms", "release"},
+    "query": {"aggregates", "bounds", "budget", "engines", "mechanisms", "release"},
     "session": {
         "aggregates",
         "bounds",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import polars as pl
 
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 from dpframe.bounds.analysis import Typed, condition, refused, typed
-from dpframe.bounds.keys import Evaluate, key_frame
+from dpframe.bounds.keys import MOST_GROUPS, ChosenKeys, Evaluate, key_sets, with_chosen
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import Source, Stored
@@ -36,17 +36,32 @@ class Compiled:
     keys: tuple[tuple[str, Typed], ...]
     frame: pl.DataFrame
     aggregates: tuple[tuple[str, Aggregate], ...]
+    private: tuple[str, ...] = ()
+    """The keys without a public set of values; the other ones alone make up `frame` at first."""
+    chosen: ChosenKeys | None = None
+    """The private keys that were released; with them, `frame` has all groups."""
+
+    @property
+    def awaits_keys(self) -> bool:
+        """Whether private keys have to be chosen before anything can be measured."""
+        return bool(self.private) and self.chosen is None
 
     @property
     def groups(self) -> int:
         """How many rows the noisy table has."""
         return self.frame.height if self.keys else 1
 
+    def with_keys(self, chosen: ChosenKeys) -> Compiled:
+        """The query over the released keys: from here on they are as good as public."""
+        names = [name for name, _ in self.keys]
+        return replace(self, frame=with_chosen(self.frame, chosen.frame, names), chosen=chosen)
+
     def context(self, norm: int) -> Context:
-        """What sensitivities depend on."""
+        """What sensitivities depend on. It must not depend on how many keys will be released."""
+        groups = MOST_GROUPS if self.private else self.groups
         # Joined or grouped rows are there or not, so their number is never public.
         filtered = self.where is not None or not isinstance(self.source, Stored)
-        return Context(self.table, self.groups, bool(self.keys), filtered, norm)
+        return Context(self.table, groups, bool(self.keys), filtered, norm)
 
 
 def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled:
@@ -62,8 +77,10 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     _refuse_unit_as_key(keyed, table)
     keys = tuple((name, typed(expr, columns)) for name, expr in keyed)
     aggregates = tuple((n, _resolve(rows.over_source(call), scope)) for n, call in node.aggregates)
-    frame = key_frame(keys, columns, evaluate)
-    return Compiled(table, rows.source, plan, checked, keys, frame, aggregates)
+    found = key_sets(keys, columns, evaluate)
+    return Compiled(
+        table, rows.source, plan, checked, keys, found.public, aggregates, found.private
+    )
 
 
 def tables_of(plan: Node) -> tuple[str, ...]:

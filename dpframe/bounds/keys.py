@@ -1,16 +1,21 @@
-"""Public group keys, derived from declared domains: no row is looked at, so no delta is paid."""
+"""Group keys: public ones, derived from declared domains with no look at a row, and the rest.
+
+Keys with no finite public set of values are private. They take partition selection
+(`release.selection`), which shows only keys that many units hold, for a part of delta.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from dpframe.bounds.analysis import Typed, refused
 from dpframe.errors import QueryError
-from dpframe.plan.domains import Domain, number_of_values, possible_values
+from dpframe.plan.domains import Domain, Type, number_of_values, possible_values
 from dpframe.plan.exprs import Column, columns_of
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
@@ -25,31 +30,111 @@ Evaluate = Callable[[Sequence[Typed], pl.DataFrame], pl.DataFrame]
 """Computes expressions on a small public table, with the engine that will run the query."""
 
 
-def key_frame(
+@dataclass(frozen=True, slots=True)
+class ChosenKeys:
+    """Keys that partition selection released: noisy, so they can be used like public ones."""
+
+    frame: pl.DataFrame
+    """One row per combination of the private keys, sorted."""
+    half: int
+    """A key of this many units was as likely to be released as not."""
+    sure: int
+    """A key of this many units was released with 99% probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySets:
+    """The keys of a query: those with a public set of values, and those without."""
+
+    public: pl.DataFrame
+    """Every combination of the public keys, sorted, one column per key."""
+    private: tuple[str, ...]
+    """Names of the keys whose values are known from the rows alone."""
+
+
+def key_sets(
     keys: Sequence[tuple[str, Typed]], columns: Mapping[str, Domain], evaluate: Evaluate
-) -> pl.DataFrame:
-    """Every combination of keys that a row can have, sorted, one column per key.
+) -> KeySets:
+    """Every combination of keys that a row can have, as far as declared domains tell.
 
     Keys that read the same columns are enumerated together: `GROUP BY age, age // 10` has 111
-    groups, not 1,332.
+    groups, not 1,332. If that fails for one of them, all of them are private.
     """
-    if not keys:
-        return pl.DataFrame()
-    frames = [_component(members, columns, evaluate) for members in _components(keys)]
+    frames, private = [], set()
+    for members in _components(keys):
+        frame = _component(members, columns, evaluate)
+        if frame is not None:
+            frames.append(frame)
+            continue
+        for name, key in members:
+            _refuse_uncountable(key)
+            private.add(name)
+    names = [name for name, _ in keys if name not in private]
     groups = math.prod(frame.height for frame in frames)
     if groups > MOST_GROUPS:
-        raise refused(
-            keys[0][1].expr,
-            f"and the other keys make {groups:,} groups",
-            why=f"a query may have {MOST_GROUPS:,} groups; each one is released with noise",
-            fix="group by fewer columns, or by coarser ones, for example age // 10",
-        )
+        raise _too_many(keys[0][1], groups)
+    return KeySets(_product(frames, names), tuple(n for n, _ in keys if n in private))
+
+
+def with_chosen(public: pl.DataFrame, chosen: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The groups of a query: each released private key with every public one, sorted."""
+    return _product([public, chosen] if public.width else [chosen], names)
+
+
+def _product(frames: Sequence[pl.DataFrame], names: list[str]) -> pl.DataFrame:
+    if not frames:
+        return pl.DataFrame()
     product = frames[0]
     for frame in frames[1:]:
         product = product.join(frame, how="cross")
-    names = [name for name, _ in keys]
     # Released keys are sorted: an order that followed the data would tell of it.
     return product.select(names).sort(names, nulls_last=True)
+
+
+def _too_many(key: Typed, groups: int) -> QueryError:
+    return refused(
+        key.expr,
+        f"and the other keys make {groups:,} groups",
+        why=f"a query may have {MOST_GROUPS:,} groups; each one is released with noise",
+        fix="group by fewer columns, or by coarser ones, for example age // 10",
+    )
+
+
+def refuse_private(keys: Sequence[tuple[str, Typed]], private: Sequence[str], why: str) -> None:
+    """Refuse keys that are not public where they cannot be chosen privately either."""
+    for name, key in keys:
+        if name not in private:
+            continue
+        size = number_of_values(key.domain)
+        if size is not None and size > MOST_GROUPS:
+            raise refused(
+                key.expr,
+                f"has {size:,} possible values to group by",
+                why=f"a query may have {MOST_GROUPS:,} public groups, and {why}",
+                fix=f"group by something coarser, for example x // 1000; or {_DELTA_FIX}",
+            )
+        column = key.expr.name if isinstance(key.expr, Column) else "name"
+        raise refused(
+            key.expr,
+            "has no public set of values to group by",
+            why=f"keys read from the rows would tell who is there, and {why}",
+            fix=f'columns={{"{column}": dp.Keys([...])}} when registering, or'
+            f' session.sql(..., keys={{"{column}": [...]}}); or {_DELTA_FIX}',
+        )
+
+
+_DELTA_FIX = "dp.Session(dp.Budget(epsilon=1, delta=1e-6)), which shows keys that many units hold"
+
+
+def _refuse_uncountable(key: Typed) -> None:
+    if key.domain.type in (Type.FLOAT, Type.NULL):
+        raise refused(
+            key.expr,
+            "has no public set of values to group by",
+            why="a float takes too many values: hardly any two rows share a key",
+            fix="group by something coarser, for example CAST(FLOOR(x) AS BIGINT)",
+            kind=QueryError,
+        )
 
 
 def _components(keys: Sequence[tuple[str, Typed]]) -> list[list[tuple[str, Typed]]]:
@@ -70,21 +155,29 @@ def _components(keys: Sequence[tuple[str, Typed]]) -> list[list[tuple[str, Typed
 
 def _component(
     members: list[tuple[str, Typed]], columns: Mapping[str, Domain], evaluate: Evaluate
-) -> pl.DataFrame:
+) -> pl.DataFrame | None:
+    """The combinations of keys that share inputs, or None if there is no public set of them."""
     if len(members) == 1 and isinstance(members[0][1].expr, Column):
         name, key = members[0]
-        _require_few(key)
-        return pl.DataFrame({name: _column(key.domain, declared_only=True)})
+        if _few([key]):
+            return pl.DataFrame({name: _column(key.domain, declared_only=True)})
+        return None
     inputs = tuple(dict.fromkeys(c for _, key in members for c in columns_of(key.expr)))
     if _combinations(inputs, columns) <= MOST_ENUMERATED:
         return _enumerated(members, inputs, columns, evaluate)
-    for _, key in members:
-        _require_few(key)
+    if not _few([key for _, key in members]):
+        return None
     product = itertools.product(
         *(_column(key.domain, declared_only=False).to_list() for _, key in members)
     )
     schema = {name: POLARS_TYPES[key.domain.type] for name, key in members}
     return pl.DataFrame(list(product), schema=schema, orient="row")
+
+
+def _few(keys: Sequence[Typed]) -> bool:
+    """Whether keys have no more values together than a query may have groups."""
+    sizes = [number_of_values(key.domain) for key in keys]
+    return math.prod(math.inf if s is None else s for s in sizes) <= MOST_GROUPS
 
 
 def _combinations(inputs: Sequence[str], columns: Mapping[str, Domain]) -> float:
@@ -98,27 +191,6 @@ def _column(domain: Domain, *, declared_only: bool) -> pl.Series:
     if domain.nullable and (domain.null_is_value or not declared_only):
         values.append(None)
     return pl.Series(values, dtype=POLARS_TYPES[domain.type])
-
-
-def _require_few(key: Typed) -> None:
-    size = number_of_values(key.domain)
-    if size is None:
-        raise refused(
-            key.expr,
-            "has no public set of values to group by",
-            why="keys read from the rows would tell who is there; they must follow from what is"
-            " declared",
-            fix='columns={"name": dp.Keys([...])} when registering, or dp.Range(low, high) for an'
-            " integer or a date",
-            kind=QueryError,
-        )
-    if size > MOST_GROUPS:
-        raise refused(
-            key.expr,
-            f"has {size:,} possible values to group by",
-            why=f"a query may have {MOST_GROUPS:,} groups; each one is released with noise",
-            fix="group by something coarser, for example x // 1000",
-        )
 
 
 def _enumerated(

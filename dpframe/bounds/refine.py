@@ -7,11 +7,11 @@ predicate says. This reads only simple conditions on one column; anything else p
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dpframe.plan.domains import Domain, Type
+from dpframe.plan.domains import Domain, Type, type_of_value
 from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
 from dpframe.plan.functions import Refused, literal_as
 
@@ -37,6 +37,9 @@ def refined(columns: Mapping[str, Domain], where: Expr | None) -> dict[str, Doma
     for condition in conjuncts(where):
         if not isinstance(condition, Call):
             continue
+        if condition.function == "or":
+            found |= _either(found, condition.args)
+            continue
         for name in _never_null(condition):
             if name in found:
                 found[name] = replace(found[name], nullable=False)
@@ -48,7 +51,29 @@ def refined(columns: Mapping[str, Domain], where: Expr | None) -> dict[str, Doma
                 found[column.name] = _compared(found[column.name], mirrored, bound.value)
             case Call(function="in", args=(Column() as column,), params=values):
                 found[column.name] = _listed(found[column.name], values)
+            case Call(function="is_null", args=(Column() as column,)):
+                found[column.name] = _only_null(found[column.name])
     return found
+
+
+def _either(columns: Mapping[str, Domain], arms: Sequence[Expr]) -> dict[str, Domain]:
+    """The columns whose values every arm lists: rows that pass have one of all those values."""
+    arms = [arm for arm in arms if not _keeps_nothing(arm)]
+    if not arms:
+        return {}
+    first, *others = (refined(columns, arm) for arm in arms)
+    found = {}
+    for name, domain in first.items():
+        each = [domain, *(other[name] for other in others)]
+        if all(d.values is not None and d != columns[name] for d in each):
+            values = sorted({v for d in each for v in d.values or ()})
+            nullable = any(d.nullable for d in each)
+            found[name] = _with_values(replace(columns[name], nullable=nullable), tuple(values))
+    return found
+
+
+def _keeps_nothing(condition: Expr) -> bool:
+    return isinstance(condition, Literal) and condition.value in (None, False)
 
 
 def _never_null(condition: Call) -> list[str]:
@@ -62,8 +87,10 @@ def _never_null(condition: Call) -> list[str]:
 
 
 def _compared(domain: Domain, op: str, value: Any) -> Domain:
+    if op == "equal" and (domain.type is Type.TEXT or not domain.is_bounded):
+        return _listed(domain, (value,))
     if domain.values is not None and domain.type is Type.TEXT:
-        return _listed(domain, (value,)) if op == "equal" else domain
+        return domain
     if value is None:  # no row passes a comparison with NULL; any domain is true of no rows
         return domain
     if domain.type in (Type.BOOL, Type.TEXT):
@@ -92,16 +119,43 @@ def _least_integer(bound: float, strictly: bool) -> int:
     return math.floor(bound) + 1 if strictly else math.ceil(bound)
 
 
-def _listed(domain: Domain, values: tuple[Any, ...]) -> Domain:
-    if domain.values is None:
+def _listed(domain: Domain, values: Sequence[Any]) -> Domain:
+    """The domain of a column that equals one of these constants."""
+    if domain.values is not None:
+        kept = tuple(v for v in domain.values if v in values)
+    else:
+        kept = _as_keys(domain.type, values)
+        if domain.is_bounded:  # a value beyond the range is read as one of its ends
+            kept = tuple(v for v in kept if domain.low <= v <= domain.high)
+    return _with_values(domain, kept) if kept else domain
+
+
+def _as_keys(kind: Type, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Constants as values of a column, sorted; empty if one of them is of another kind.
+
+    Floats are left alone: which of them are one key is a question of its own.
+    """
+    if kind not in (Type.TEXT, Type.INT, Type.DATE, Type.TIMESTAMP):
+        return ()
+    try:
+        found = {literal_as(v, kind) for v in values if v is not None}
+    except Refused:
+        return ()
+    return tuple(sorted(v for v in found if type_of_value(v) is kind))
+
+
+def _only_null(domain: Domain) -> Domain:
+    """The domain of a column that is NULL, where NULL is a group of its own."""
+    if not (domain.nullable and domain.null_is_value) or domain.type is Type.FLOAT:
         return domain
-    kept = tuple(v for v in domain.values if v in values)
-    if not kept:
-        return domain
-    ordered = domain.type is not Type.TEXT
+    return replace(domain, values=())
+
+
+def _with_values(domain: Domain, values: tuple[Any, ...]) -> Domain:
+    ordered = domain.type is not Type.TEXT and bool(values)
     return replace(
         domain,
-        values=kept,
-        low=kept[0] if ordered else None,
-        high=kept[-1] if ordered else None,
+        values=values,
+        low=values[0] if ordered else None,
+        high=values[-1] if ordered else None,
     )

@@ -7,19 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
+from numpy.typing import NDArray
 
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import Typed
 from dpframe.bounds.rows import ON, Selected, Source
-from dpframe.declare import Storage, Table
+from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import EngineError
-from dpframe.plan.exprs import Call, Column, Expr, conjunction, conjuncts
+from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, conjuncts
+from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import CodedSum, CountRows, Part
 from dpframe.plan.stages import Stages, Staging
 
 T = TypeVar("T")
+
+TOO_WIDE = 2**100
+"""The norm of a unit in more groups than it may be: whatever is divided by it is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,10 @@ class Request:
     norm: int
     stages: Stages
     """Columns that the expressions above read, and that are computed first."""
+    chosen: pl.DataFrame | None = None
+    """Combinations of the keys that it names (`k1`, ...): rows with others belong to no group."""
+    most_groups: int | None = None
+    """A unit in more groups than this is counted in none; None for no such limit."""
 
     @property
     def key_names(self) -> list[str]:
@@ -67,13 +77,17 @@ def request_for(compiled: Compiled, layout: Layout) -> Request:
     filters = []
     for name, key in compiled.keys:
         public = compiled.frame[name]
-        listed = isinstance(key.expr, Column) and key.domain.values is not None
+        listed = name not in compiled.private and _is_declared_list(key, compiled.table)
         values = tuple(public.drop_nulls().unique().to_list()) if listed else None
         filters.append(KeyFilter(values, public.null_count() > 0))
     staging = Staging()
     where = None if compiled.where is None else staging.rewrite(compiled.where)
     keys = tuple(staging.rewrite(key.expr) for _, key in compiled.keys)
     parts = tuple(_staged(part, staging) for part in layout.parts)
+    chosen = None
+    if compiled.chosen is not None:
+        places = {name: f"k{i}" for i, (name, _) in enumerate(compiled.keys)}
+        chosen = compiled.chosen.frame.rename({n: places[n] for n in compiled.private})
     return Request(
         compiled.table,
         compiled.source,
@@ -85,7 +99,60 @@ def request_for(compiled: Compiled, layout: Layout) -> Request:
         layout.bits,
         layout.context.norm,
         staging.stages,
+        chosen,
     )
+
+
+def _is_declared_list(key: Typed, table: Table) -> bool:
+    """Whether a key is a column with declared keys; a list in WHERE lets no other row pass."""
+    return isinstance(key.expr, Column) and table.domains[key.expr.name].values is not None
+
+
+def candidates_request(
+    compiled: Compiled, part: Part, *, bits: int, norm: int, most_groups: int | None
+) -> Request:
+    """What an engine has to measure so that private keys can be chosen.
+
+    Each unit adds to the keys that it holds, over all of them together at most 1 in the `norm`-norm
+    (2^bits steps), or nothing if they are more than `most_groups`. Rows that belong to no public
+    group do not count.
+    """
+    table, staging = compiled.table, Staging()
+    if isinstance(table.unit, Unit):
+        table = replace(table, unit=replace(table.unit, max_rows=1))
+    keys = [(name, key) for name, key in compiled.keys if name in compiled.private]
+    where = where_candidates_count(compiled)
+    return Request(
+        table,
+        compiled.source,
+        None if where is None else staging.rewrite(where),
+        tuple(staging.rewrite(key.expr) for _, key in keys),
+        pl.DataFrame(schema={name: POLARS_TYPES[key.domain.type] for name, key in keys}),
+        tuple(KeyFilter(None, _null_is_key(key, compiled)) for _, key in keys),
+        (part,),
+        (bits,),
+        norm,
+        staging.stages,
+        most_groups=most_groups,
+    )
+
+
+def where_candidates_count(compiled: Compiled) -> Expr | None:
+    """WHERE, and that a row is in some public group: its key is not NULL where NULL is no key."""
+    present = (
+        Call("not", (Call("is_null", (key.expr,)),))
+        for name, key in compiled.keys
+        if name not in compiled.private
+        and key.domain.nullable
+        and compiled.frame[name].null_count() == 0
+    )
+    return conjunction((*conjuncts(compiled.where), *present))
+
+
+def _null_is_key(key: Typed, compiled: Compiled) -> bool:
+    """Whether NULL is a key: not if it can only stand for values outside declared ones."""
+    read = [compiled.table.domains[c] for c in columns_of(key.expr)]
+    return key.domain.nullable and any(domain.null_is_value for domain in read)
 
 
 def _staged(part: Part, staging: Staging) -> Part:
@@ -145,8 +212,32 @@ class Engine(ABC):
 
         A group without rows is 0 everywhere; a row of no public group counts nowhere.
         """
+        if request.keys and request.frame.height == 0:
+            return [[] for _ in request.parts]
         aligned = withhold_rows(self.name, lambda: self._aligned(request))
         return [[_exact(v) for v in aligned[f"p{i}"].to_list()] for i in range(len(request.parts))]
+
+    def candidates(self, request: Request) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """The keys that rows have, sorted, and the exact total of what units add to each.
+
+        Both are private: they are for partition selection, and for nothing else.
+        """
+
+        def run() -> pl.DataFrame:
+            found = self.groups(request)
+            tests = [
+                pl.col(name).is_not_null()
+                for name, kept in zip(request.key_names, request.key_filters, strict=True)
+                if not kept.null
+            ]
+            kept = found.filter(tests) if tests else found
+            # A unit adds 2^20 at the most, so totals of 2^43 units fit.
+            kept = kept.select(*request.key_names, pl.col("p0").fill_null(0).cast(pl.Int64))
+            names = dict(zip(request.key_names, request.frame.columns, strict=True))
+            return kept.rename(names).cast(request.frame.schema).sort(request.frame.columns)
+
+        found = withhold_rows(self.name, run)
+        return found.drop("p0"), found["p0"].to_numpy()
 
     def _aligned(self, request: Request) -> pl.DataFrame:
         found = self.groups(request)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from dpframe.declare import Table
-from dpframe.engines.base import KeyFilter, Request, sum_that_counts
+from dpframe.engines.base import TOO_WIDE, KeyFilter, Request, sum_that_counts
 from dpframe.engines.duckdb_rows import source_sql
 from dpframe.engines.duckdb_text import by_bytes, code_of, reader, sql_of, staged_sql, stored
 from dpframe.plan.exprs import Column, Expr
+from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
@@ -177,10 +178,30 @@ def _pairs(request: Request, only: str | None = None) -> str:
     columns = ["u", *request.key_names]
     listed = ", ".join([*columns, "COUNT(*)::HUGEINT AS n", *raw])
     restricted = f" SEMI JOIN {only} ON rows.u IS NOT DISTINCT FROM {only}.u" if only else ""
-    return (
+    pairs = (
         f"SELECT {listed} FROM ({inner.text()}) AS rows{restricted}"
         f"{_group_by([f'rows.{c}' for c in columns])}{_having(request)}"
     )
+    return pairs if request.chosen is None else _with_chosen_keys(pairs, request.chosen)
+
+
+def _with_chosen_keys(pairs: str, chosen: pl.DataFrame) -> str:
+    """Only pairs whose private keys were released: rows of other keys weigh nothing."""
+    nulls = [f"CAST(NULL AS {_sql_type(dtype)})" for dtype in chosen.dtypes]
+    rows = (
+        ", ".join(n if v is None else duckdb_literal(v) for v, n in zip(row, nulls, strict=True))
+        for row in chosen.iter_rows()
+    )
+    listed = ", ".join(f"({row})" for row in rows)
+    same = " AND ".join(f"found.{n} IS NOT DISTINCT FROM chosen.{n}" for n in chosen.columns)
+    return (
+        f"SELECT * FROM ({pairs}) AS found SEMI JOIN (VALUES {listed})"
+        f" AS chosen({', '.join(chosen.columns)}) ON {same}"
+    )
+
+
+def _sql_type(dtype: pl.DataType) -> str:
+    return next(kind.value for kind, found in POLARS_TYPES.items() if found == dtype)
 
 
 def _heavy(request: Request) -> str:
@@ -188,9 +209,12 @@ def _heavy(request: Request) -> str:
     rows = request.table.max_rows
     weighed = "SUM(n)" if request.norm == 1 else "SUM(n * n)"
     bound = rows if request.norm == 1 else rows * rows
+    groups = _norm("COUNT(*)", request.norm)
+    if request.most_groups is not None:  # so wide that all it adds is rounded down to 0
+        groups = f"CASE WHEN COUNT(*) > {request.most_groups} THEN {TOO_WIDE} ELSE {groups} END"
     return (
         f"SELECT u, {_norm(weighed, request.norm)} AS m, {weighed} > {bound} AS is_heavy,"
-        f" {_norm('COUNT(*)', request.norm)} AS g, COUNT(*) > {bound} AS is_wide"
+        f" {groups} AS g, COUNT(*) > {bound} AS is_wide"
         f" FROM pairs GROUP BY u HAVING is_heavy OR is_wide"
     )
 

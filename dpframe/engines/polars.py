@@ -10,7 +10,14 @@ import polars as pl
 from dpframe.bounds.analysis import Typed
 from dpframe.bounds.rows import Selected, Source, Stored, stored_tables
 from dpframe.declare import Storage, Table
-from dpframe.engines.base import Engine, KeyFilter, Request, sum_that_counts, withhold_rows
+from dpframe.engines.base import (
+    TOO_WIDE,
+    Engine,
+    KeyFilter,
+    Request,
+    sum_that_counts,
+    withhold_rows,
+)
 from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored, with_stages
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
 from dpframe.plan.domains import Type
@@ -239,7 +246,13 @@ def _admitted(groups: pl.DataFrame, request: Request) -> pl.DataFrame:
         test = _test(pl.col(name), kept)
         if test is not None:
             groups = groups.filter(test)
-    return groups
+    if request.chosen is None:
+        return groups
+    names, types = request.chosen.columns, request.chosen.schema
+    same_types = [pl.col(name).cast(types[name]) for name in names]
+    return groups.join(
+        request.chosen, left_on=same_types, right_on=names, how="semi", nulls_equal=True
+    )
 
 
 def _test(key: pl.Expr, kept: KeyFilter) -> pl.Expr | None:
@@ -266,7 +279,7 @@ def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
     heavy = heavy.select(
         "u",
         pl.when(pl.col("m") > bound).then(_norm(pl.col("m"), request.norm)).alias("m"),
-        pl.when(pl.col("g") > bound).then(_norm(pl.col("g"), request.norm)).alias("g"),
+        pl.when(pl.col("g") > bound).then(_groups_norm(request)).alias("g"),
     )
     factor = rows if request.norm == 1 else rows << 20
     columns = []
@@ -276,6 +289,15 @@ def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
         shrunk = (value.abs() * factor // size) * value.sign()
         columns.append(pl.when(size.is_null()).then(value).otherwise(shrunk).alias(f"p{i}"))
     return pairs.join(heavy, on="u", how="left", nulls_equal=True).with_columns(columns)
+
+
+def _groups_norm(request: Request) -> pl.Expr:
+    """The norm of the groups that a unit is in; TOO_WIDE where they are too many."""
+    norm = _norm(pl.col("g"), request.norm)
+    if request.most_groups is None:
+        return norm
+    too_wide = pl.lit(TOO_WIDE, dtype=pl.Int128)
+    return pl.when(pl.col("g") > request.most_groups).then(too_wide).otherwise(norm)
 
 
 def _norm(squared_or_sum: pl.Expr, norm: int) -> pl.Expr:

@@ -173,7 +173,7 @@ class _Statement:
         having = select.args.get("having")
         kept = None if having is None else reader.groups.read(having.this)
         sort_keys, hidden = self._group_order(select, names, scope, reader)
-        if not reader.aggregates:
+        if not reader.aggregates and not reader.keys:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
         node: Node = Aggregate(scope.node, reader.keys, reader.aggregates)
         if kept is not None:

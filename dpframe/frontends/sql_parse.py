@@ -79,11 +79,23 @@ def parse(text: str) -> exp.Select:
             why="a query reads aggregates; nothing else can be made private",
             fix="SELECT COUNT(*) FROM t",
         )
+    _group_distinct(statement)
     _refuse_clauses(statement, text)
     for inner in statement.find_all(exp.Select):
         if inner is not statement:
             _refuse_clauses(inner, text, besides=frozenset({"distinct"}))
     return _with_synonyms(statement)
+
+
+def _group_distinct(select: exp.Select) -> None:
+    """Read SELECT DISTINCT a, b as SELECT a, b GROUP BY a, b; what else is DISTINCT stays so."""
+    distinct = select.args.get("distinct")
+    if distinct is None or distinct.args.get("on"):
+        return
+    grouped = select.args.get("group") or select.args.get("having")
+    if not grouped and not any(item.find(exp.AggFunc) for item in select.expressions):
+        select.set("distinct", None)
+        select.set("group", exp.Group(all=True))
 
 
 def _refuse_other_statements(text: str) -> None:

@@ -20,6 +20,7 @@ from dpframe.release.offer import (
     gaussian_offer,
     laplace_offer,
 )
+from dpframe.release.selection import delta_for
 
 _FINENESS = Fraction(1, 1000)
 """Accuracy first finds the least cost up to this fraction of it."""
@@ -34,11 +35,13 @@ class Cost:
     share: Number | None = None
     error: Number | None = None
     confidence: float | None = None
+    delta: Number | None = None
+    """For choosing keys that are not public; it is no cost by itself."""
 
     @property
     def is_said(self) -> bool:
         """Whether any cost was given."""
-        return any(getattr(self, f.name) is not None for f in fields(self))
+        return any(getattr(self, f.name) is not None for f in fields(self) if f.name != "delta")
 
 
 def offer_for(
@@ -48,9 +51,12 @@ def offer_for(
     if compiled.table.public:
         return exact_offer(compiled)
     name, amount = single_cost(cost, default_share)
+    delta = None
+    if compiled.awaits_keys:
+        delta = delta_for(cost.delta, amount if name == "share" else None, budget)
     match name:
         case "epsilon":
-            return laplace_offer(compiled, amount)
+            return laplace_offer(compiled, amount, delta)
         case "rho":
             if not _takes_gaussian(budget):
                 raise BudgetError(
@@ -58,7 +64,7 @@ def offer_for(
                     why="Gaussian noise has no finite epsilon without a delta",
                     fix="ask with epsilon=, or open dp.Session(dp.Budget(epsilon=1, delta=1e-6))",
                 )
-            return gaussian_offer(compiled, amount)
+            return gaussian_offer(compiled, amount, delta)
         case "share":
             if amount > 1:
                 raise ParameterError(
@@ -66,9 +72,9 @@ def offer_for(
                     why="a share is a fraction of the budget",
                     fix="share=0.1",
                 )
-            return best_offer(compiled, Filter.for_budget(budget).share(amount))
+            return best_offer(compiled, Filter.for_budget(budget).share(amount), delta)
         case _:
-            return _accurate_offer(compiled, amount, cost.confidence or 0.95, budget)
+            return _accurate_offer(compiled, amount, cost.confidence or 0.95, budget, delta)
 
 
 def single_cost(cost: Cost, default_share: Fraction | None) -> tuple[str, Fraction]:
@@ -124,7 +130,11 @@ def predicted_width(offer: Offer, aggregate: int, confidence: float) -> float:
 
 
 def _accurate_offer(
-    compiled: Compiled, error: Fraction, confidence: float, budget: Budget
+    compiled: Compiled,
+    error: Fraction,
+    confidence: float,
+    budget: Budget,
+    delta: Fraction | None,
 ) -> Offer:
     for name, found in compiled.aggregates:
         if not found.is_linear:
@@ -134,13 +144,20 @@ def _accurate_offer(
                 fix="ask SUM(x) and COUNT(x) with error=, or say epsilon=",
             )
 
+    if not compiled.aggregates:
+        raise ParameterError(
+            "error= says nothing about keys alone",
+            why="keys have no error; how large a group has to be to appear follows from the cost",
+            fix="epsilon=0.1, or share=0.05",
+        )
+
     def meets(offer: Offer) -> bool:
         aggregates = range(len(compiled.aggregates))
         return all(predicted_width(offer, i, confidence) <= error for i in aggregates)
 
-    offers = [_least(lambda e: laplace_offer(compiled, e), meets)]
+    offers = [_least(lambda e: laplace_offer(compiled, e, delta), meets)]
     if _takes_gaussian(budget):
-        offers.append(_least(lambda r: gaussian_offer(compiled, r), meets))
+        offers.append(_least(lambda r: gaussian_offer(compiled, r, delta), meets))
     filter_ = Filter.for_budget(budget)
     return min(offers, key=lambda offer: _part_of_budget(offer.loss, filter_))
 

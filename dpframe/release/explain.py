@@ -23,6 +23,7 @@ from dpframe.plan.nodes import (
 from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
+from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
 
 _SYMBOLS = {
     "add": "+",
@@ -170,6 +171,8 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
     lines += [f"  {'  ' * i}{step}" for i, step in enumerate(plan_text(compiled.plan))]
     lines += [f"unit    {unit_text(compiled.table)}"]
     lines += [f"groups  {_groups_text(compiled)}"]
+    if offer is not None and offer.selection is not None:
+        lines += [f"  {line}" for line in _selection_text(compiled, offer.selection)]
     lines += [f"parts   {len(layout.parts)}, measured once each and shared by the columns"]
     for i, part in enumerate(layout.parts):
         lines += [f"  {i + 1}. {part_text(part)}"]
@@ -191,7 +194,33 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
 def _groups_text(compiled: Compiled) -> str:
     if not compiled.keys:
         return "1, the whole table"
+    if compiled.private:
+        return _private_text(compiled)
     return f"{compiled.groups:,}, all public: known from declared domains, present even if empty"
+
+
+def _private_text(compiled: Compiled) -> str:
+    private = [expr_text(key.expr) for name, key in compiled.keys if name in compiled.private]
+    names = ", ".join(private)
+    if compiled.chosen is not None:
+        return f"{compiled.groups:,}, with keys {names} that were released before"
+    chosen = f"the keys {names} are not public, and are chosen first"
+    if len(private) == len(compiled.keys):
+        return chosen
+    return f"{chosen}; each with all {compiled.frame.height:,} combinations of the public keys"
+
+
+def _selection_text(compiled: Compiled, selection: Selection) -> list[str]:
+    share = SELECTION_SHARE if compiled.aggregates else 1
+    half, sure = selection.units_for(0.5), selection.units_for(0.99)
+    lines = [
+        f"{selection.name} selection with {float(share):.0%} of the cost: {selection.loss}",
+        f"a key of {half:,} units is shown half of the time, one of {sure:,} 99% of the time",
+    ]
+    if compiled.table.unit_column is not None:
+        most = most_keys(compiled.table)
+        lines.append(f"a unit spreads its weight over its keys; one with over {most:,} has no say")
+    return lines
 
 
 def _noise_text(offer: Offer, index: int) -> str:
@@ -202,6 +231,6 @@ def _noise_text(offer: Offer, index: int) -> str:
     error = law.half_width(0.95) * step
     share = float(offer.layout.shares[index])
     return (
-        f"{offer.mechanism} noise with {share:.0%} of the cost;"
+        f"{offer.noise} noise with {share:.0%} of the cost;"
         f" 95% of the time within ± {number(error, error)}"
     )

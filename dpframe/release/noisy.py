@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
@@ -53,10 +53,16 @@ class NoisyParts:
         return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
 
 
+def keys_alone(compiled: Compiled) -> NoisyParts:
+    """The groups of a query that measures nothing: SELECT DISTINCT."""
+    return NoisyParts(compiled, layout_for(compiled, norm=1), (), ())
+
+
 def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.DataFrame:
     """The public keys, and which group each row is."""
     count = parts.compiled.groups
-    rows = pl.DataFrame({ROW: list(range(count)) if groups is None else list(groups)})
+    numbers = list(range(count)) if groups is None else list(groups)
+    rows = pl.DataFrame({ROW: pl.Series(numbers, dtype=pl.Int64)})
     if not parts.compiled.keys:
         return rows
     return pl.concat([parts.compiled.frame[rows[ROW]], rows], how="horizontal")

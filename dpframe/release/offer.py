@@ -11,11 +11,19 @@ from typing import TypeVar
 from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.budget.loss import Loss
 from dpframe.budget.room import Share
-from dpframe.errors import ParameterError
+from dpframe.declare import Table
+from dpframe.errors import InternalError, ParameterError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
 from dpframe.plan.parts import CodedSum, Part
+from dpframe.release.selection import (
+    SELECTION_SHARE,
+    Selection,
+    concentrated_selection,
+    pure_selection,
+)
 
-_L = TypeVar("_L", bound=Law)
+_L = TypeVar("_L")
+_S = TypeVar("_S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +33,22 @@ class Offer:
     layout: Layout
     laws: tuple[Law | None, ...]
     loss: Loss
+    selection: Selection | None = None
+    """How private keys are chosen first, where they have to be; its loss is part of `loss`."""
 
     @property
-    def mechanism(self) -> str:
+    def noise(self) -> str:
         """The name of the noise."""
         if all(law is None for law in self.laws):
             return "none"
         return "discrete Laplace" if self.layout.context.norm == 1 else "discrete Gaussian"
+
+    @property
+    def mechanism(self) -> str:
+        """All that runs, for the ledger."""
+        if self.selection is None:
+            return self.noise
+        return ", ".join([f"{self.selection.name} selection", *([self.noise] if self.laws else [])])
 
     @property
     def scales(self) -> str:
@@ -59,11 +76,15 @@ def _scale(law: Law) -> Fraction:
     return scale
 
 
-def laplace_offer(compiled: Compiled, epsilon: Fraction) -> Offer:
-    """Split a pure epsilon among the parts, each with discrete Laplace noise."""
+def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None = None) -> Offer:
+    """Split a pure epsilon among the parts, each with discrete Laplace noise.
+
+    Where keys have to be chosen, that takes its share first, and `delta`.
+    """
     layout = layout_for(compiled, norm=1)
     laws: list[Law | None] = []
-    loss = Loss.none()
+    selection, epsilon = _with_selection(compiled, "epsilon", pure_selection, epsilon, delta)
+    loss = Loss.none() if selection is None else selection.loss
     for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
         if sensitivity.is_zero or sensitivity.l1 is None:
             laws.append(None)
@@ -72,14 +93,15 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction) -> Offer:
         law = _calibrated("epsilon", make, epsilon * share, sensitivity.l1)
         laws.append(law)
         loss = loss + law.loss(sensitivity.l1)
-    return Offer(layout, tuple(laws), loss)
+    return Offer(layout, tuple(laws), loss, selection)
 
 
-def gaussian_offer(compiled: Compiled, rho: Fraction) -> Offer:
-    """Split a zCDP rho among the parts, each with discrete Gaussian noise."""
+def gaussian_offer(compiled: Compiled, rho: Fraction, delta: Fraction | None = None) -> Offer:
+    """Split a zCDP rho among the parts, each with discrete Gaussian noise; see `laplace_offer`."""
     layout = layout_for(compiled, norm=2)
     laws: list[Law | None] = []
-    loss = Loss.none()
+    selection, rho = _with_selection(compiled, "rho", concentrated_selection, rho, delta)
+    loss = Loss.none() if selection is None else selection.loss
     for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
         if sensitivity.is_zero:
             laws.append(None)
@@ -88,15 +110,30 @@ def gaussian_offer(compiled: Compiled, rho: Fraction) -> Offer:
         law = _calibrated("rho", make, rho * share, sensitivity.l2_squared)
         laws.append(law)
         loss = loss + law.loss(sensitivity.l2_squared)
-    return Offer(layout, tuple(laws), loss)
+    return Offer(layout, tuple(laws), loss, selection)
 
 
-def _calibrated(
-    name: str, make: Callable[[Fraction, int], _L], cost: Fraction, sensitivity: int
-) -> _L:
+def _with_selection(
+    compiled: Compiled,
+    name: str,
+    make: Callable[[Table, Fraction, Fraction], Selection],
+    cost: Fraction,
+    delta: Fraction | None,
+) -> tuple[Selection | None, Fraction]:
+    """How keys are chosen, if they have to be, and what is left for measuring."""
+    if not compiled.awaits_keys:
+        return None, cost
+    if delta is None:
+        raise InternalError("keys are chosen without a delta")
+    share = SELECTION_SHARE if compiled.aggregates else Fraction(1)
+    selection = _calibrated(name, lambda c, d: make(compiled.table, c, d), cost * share, delta)
+    return selection, cost * (1 - share)
+
+
+def _calibrated(name: str, make: Callable[[Fraction, _S], _L], cost: Fraction, size: _S) -> _L:
     """Speak of what the analyst said, not of the scale that it comes to."""
     try:
-        return make(cost, sensitivity)
+        return make(cost, size)
     except ParameterError:
         pass
     raise ParameterError(
@@ -112,19 +149,23 @@ def exact_offer(compiled: Compiled) -> Offer:
     return Offer(layout, (None,) * len(layout.parts), Loss.none())
 
 
-def best_offer(compiled: Compiled, share: Share) -> Offer:
+def best_offer(compiled: Compiled, share: Share, delta: Fraction | None = None) -> Offer:
     """Of Laplace and Gaussian noise worth the same share of a budget, the one with less error."""
     offers = []
     if share.epsilon > 0:
-        offers.append(laplace_offer(compiled, share.epsilon))
+        offers.append(laplace_offer(compiled, share.epsilon, delta))
     if share.rho > 0:
-        offers.append(gaussian_offer(compiled, share.rho))
+        offers.append(gaussian_offer(compiled, share.rho, delta))
     return min(offers, key=lambda offer: _log_error(offer, len(compiled.aggregates)))
 
 
 def _log_error(offer: Offer, aggregates: int) -> float:
-    """The mean logarithm of predicted deviations: comparable whatever the columns' units are."""
-    return sum(math.log(max(offer.deviation(i), 1e-300)) for i in range(aggregates))
+    """The logarithms of predicted deviations, added up: comparable whatever the columns' units are.
+
+    The size of the groups that are missing counts like one more column.
+    """
+    missing = 0.0 if offer.selection is None else math.log(offer.selection.units_for(0.5))
+    return missing + sum(math.log(max(offer.deviation(i), 1e-300)) for i in range(aggregates))
 
 
 def public_values(parts: Sequence[Part], offer: Offer, size: int | None) -> dict[int, int]:

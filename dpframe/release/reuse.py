@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from dpframe.aggregates.base import Recipe
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import Typed
-from dpframe.bounds.rows import canonical_source
 from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law, Source
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
 from dpframe.plan.parts import Part
+from dpframe.release.kept_keys import Find, canonical_names, chosen_words, table_words
 from dpframe.release.noisy import NoisyParts
 
 _WEIGHT_BITS = 10
@@ -76,9 +76,6 @@ class Found:
         return math.sqrt(self.law.variance) * step
 
 
-Find = Callable[[str], list[bytes]]
-
-
 def part_keys(compiled: Compiled, norm: int, version: str) -> Callable[[Part], str]:
     """The fingerprints under which the parts of a query are kept."""
     return _keyed(compiled, compiled.keys, norm, version)
@@ -88,13 +85,12 @@ def _keyed(
     compiled: Compiled, keys: Sequence[tuple[str, Typed]], norm: int, version: str
 ) -> Callable[[Part], str]:
     table = compiled.table
-    bounded = f"weighted in norm {norm}" if table.unit_column is not None else "rows"
     fixed = [
-        canonical_source(compiled.source),
-        version,
-        f"{table.unit!r} {table.neighbors} {table.size} {bounded}",
+        *table_words(compiled, version),
+        f"weighted in norm {norm}" if table.unit_column is not None else "rows",
         canonical_where(compiled.where),
         *sorted(canonical(key.expr) for _, key in keys),
+        *chosen_words(compiled, keys),
     ]
     return lambda part: fingerprint([*fixed, canonical_part(part)])
 
@@ -140,6 +136,8 @@ def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...
 
 def _covers_every_row(compiled: Compiled, key: tuple[str, Typed]) -> bool:
     name, typed_key = key
+    if name in compiled.private:
+        return False  # rows of keys that were not released are in no group
     listed = typed_key.domain.values is not None and typed_key.domain.nullable
     return not listed and (not typed_key.domain.nullable or compiled.frame[name].null_count() > 0)
 
@@ -153,21 +151,16 @@ def _summed(
     if not keys:
         return (sum(values),), len(values)
     frame = compiled.frame
-    names = _canonical_names(keys)
+    names = canonical_names(keys)
     groups: dict[tuple[Any, ...], int] = {}
     counts: dict[tuple[Any, ...], int] = {}
     for row, value in zip(frame.select(names).iter_rows(), values, strict=True):
         groups[row] = groups.get(row, 0) + value
         counts[row] = counts.get(row, 0) + 1
-    if len(set(counts.values())) != 1:
+    if len(set(counts.values())) > 1:
         return None  # groups of different sizes would have different noise
     order = frame.select(names).unique().sort(names, nulls_last=True)
-    return tuple(groups[row] for row in order.iter_rows()), next(iter(counts.values()))
-
-
-def _canonical_names(keys: Sequence[tuple[str, Typed]]) -> list[str]:
-    """The names of keys in an order that does not depend on how the query lists them."""
-    return [name for name, _ in sorted(keys, key=lambda key: canonical(key[1].expr))]
+    return tuple(groups[row] for row in order.iter_rows()), next(iter(counts.values()), 1)
 
 
 def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:
@@ -258,7 +251,7 @@ def _in_query_order(compiled: Compiled, values: tuple[int, ...]) -> tuple[int, .
     """From the canonical order of groups to that of this query's keys."""
     if not compiled.keys:
         return values
-    names = _canonical_names(compiled.keys)
+    names = canonical_names(compiled.keys)
     order = compiled.frame.with_row_index("__dpframe_row").sort(names, nulls_last=True)
     placed = [0] * len(values)
     for row, value in zip(order["__dpframe_row"].to_list(), values, strict=True):

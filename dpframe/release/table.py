@@ -109,7 +109,18 @@ class Release:
 
     def _caption(self) -> str:
         cost = f"cost: {self.loss}" if not self._note else self._note
-        return f"± covers the noise with {CONFIDENCE:.0%} confidence; {cost}"
+        lines = []
+        if self._parts.compiled.aggregates:
+            lines.append(f"± covers the noise with {CONFIDENCE:.0%} confidence; {cost}")
+        else:
+            lines.append(cost)
+        chosen = self._parts.compiled.chosen
+        if chosen is not None and chosen.sure > 1:
+            lines.append(
+                f"keys of few units are missing: one of {chosen.half:,} units is shown half of the"
+                f" time, one of {chosen.sure:,} units 99% of the time"
+            )
+        return "\n".join(lines)
 
 
 def _half(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -8,7 +8,9 @@ A case is a declared table, a neighbour of it, and a query. On both engines and 
 (b) both engines return the same integers, for the same groups;
 (c) a query that was accepted raises on no table;
 (d) nothing about the plan, its groups, parts, sensitivities or shares depends on the rows;
-(e) nothing depends on the order of rows, or on how they are chunked.
+(e) nothing depends on the order of rows, or on how they are chunked;
+(f) where keys are not public, the totals that they are chosen by differ by no more than the rule
+    of the choice claims, and (a), (b), (c) and (e) hold for any keys that may have been chosen.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +34,20 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import dpframe as dp
 from dpframe.aggregates.compile import Compiled, Layout, compile_plan, layout_for
+from dpframe.bounds.keys import ChosenKeys
+from dpframe.bounds.sensitivity import COUNT_BITS
 from dpframe.declare import Table, declare
 from dpframe.engines.base import Engine, request_for
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_text import ROWS
 from dpframe.engines.polars import PolarsEngine
 from dpframe.errors import QueryError
+from dpframe.mechanisms import ThresholdedGaussian
 from dpframe.plan.exprs import Call, walk
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, chain
 from dpframe.plan.parts import CodedSum
 from dpframe.plan.sqltext import duckdb_name
+from dpframe.release.selection import Selection, most_keys, pure_selection
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -137,7 +144,7 @@ class Harness:
 
     def open(self, world: World, frame: pl.DataFrame, engine: str) -> Opened:
         """Register a frame with a session of its own."""
-        session = dp.Session(dp.Budget(epsilon=10**6))
+        session = dp.Session(dp.Budget(epsilon=10**6, delta=1e-9))
         opened: Engine = PolarsEngine(frame)
         if engine == "duckdb":
             opened = SharedDuckDB(self._connection.cursor(), frame)
@@ -160,6 +167,18 @@ class Harness:
         self.seen["replaced"] += compiled.table.neighbors == "replace"
         self.functions.update(functions_of(compiled))
         mark = zlib.crc32(sql.encode())  # what is done to some cases only, is done to the same ones
+        if compiled.private:
+            self.seen["private"] += 1
+            plans = self._with_keys(tables, plans, mark)
+        self._check_parts(tables, plans, mark)
+        if mark % 16 == 0:
+            self._release(tables["polars", "table"], sql)
+
+    def _check_parts(
+        self, tables: dict[tuple[str, str], Opened], plans: dict[str, Compiled], mark: int
+    ) -> None:
+        compiled = plans["polars"]
+        weighted = compiled.table.unit_column is not None
         for norm in NORMS:
             layout = layout_for(compiled, norm)
             if norm == 2 and not weighted and layout.parts == layout_for(compiled, 1).parts:
@@ -178,8 +197,33 @@ class Harness:
             within(layout, before, after)
             for (engine, which), found in exact.items():
                 same(f"{engine}, {which}", found, after if which == "neighbour" else before)
-        if mark % 16 == 0:
-            self._release(tables["polars", "table"], sql)
+
+    def _with_keys(
+        self, tables: dict[tuple[str, str], Opened], plans: dict[str, Compiled], mark: int
+    ) -> dict[str, Compiled]:
+        """Check the totals that keys are chosen by; then the plans over some of the keys."""
+        for rule in rules_for(plans["polars"].table):
+            found = {
+                place: raising_nothing(
+                    lambda engine=place[0], opened=opened: opened.engine.candidates(
+                        rule.request(plans[engine])  # noqa: B023
+                    ),
+                    place[0],
+                )
+                for place, opened in tables.items()
+                if self._is_measured(place, rule.norm, mark)
+            }
+            before, after = found["polars", "table"], found["polars", "neighbour"]
+            totals_within(rule, totals_of(*before), totals_of(*after))
+            for (engine, which), (keys, totals) in found.items():
+                expected = after if which == "neighbour" else before
+                if keys.schema != expected[0].schema or not keys.equals(expected[0]):
+                    raise Broken(f"{engine}, {which}: other keys: {keys} and {expected[0]}")
+                same(f"{engine}, {which}", [totals.tolist()], [expected[1].tolist()])
+        keys = pl.concat([before[0], after[0]]).unique().sort(before[0].columns)
+        some = keys.filter(pl.int_range(pl.len()) % (2 + mark % 2) == 0)
+        chosen = ChosenKeys(some, 1, 1)
+        return {engine: compiled.with_keys(chosen) for engine, compiled in plans.items()}
 
     def _is_measured(self, place: tuple[str, str], norm: int, mark: int) -> bool:
         engine, which = place
@@ -220,6 +264,31 @@ class Harness:
         release = raising_nothing(lambda: opened.session.sql(sql, epsilon=1), "release")
         raising_nothing(lambda: (release.frame, repr(release)), "release")
         self.seen["released"] += 1
+
+
+def rules_for(table: Table) -> list[Selection]:
+    """A rule that adds up in L1, and one in L2."""
+    grid = 1 if table.unit_column is None else 1 << COUNT_BITS
+    gaussian = ThresholdedGaussian(Fraction(1, 10), Fraction(1, 100), most_keys(table), grid)
+    return [pure_selection(table, Fraction(1), Fraction(1, 100)), Selection(gaussian, table)]
+
+
+def totals_of(keys: pl.DataFrame, totals: Any) -> dict[tuple[Any, ...], int]:
+    return dict(zip(keys.rows(), totals.tolist(), strict=True))
+
+
+def totals_within(
+    rule: Selection, before: dict[tuple[Any, ...], int], after: dict[tuple[Any, ...], int]
+) -> None:
+    """One unit more or less moves the totals by no more than the rule was told."""
+    moved = [abs(before.get(k, 0) - after.get(k, 0)) for k in {**before, **after}]
+    one = 1 if rule.table.unit_column is None else 1 << COUNT_BITS
+    times = 2 if rule.table.neighbors == "replace" else 1
+    keys = sum(m > 0 for m in moved)
+    size = sum(moved) if rule.norm == 1 else sum(m * m for m in moved)
+    claim = times * one if rule.norm == 1 else (times * one) ** 2
+    if size > claim or keys > times * most_keys(rule.table) or max(moved, default=0) > one:
+        raise Broken(f"norm {rule.norm}: totals moved by {size}, claimed {claim}: {moved}")
 
 
 def shuffled(frame: pl.DataFrame) -> pl.DataFrame:

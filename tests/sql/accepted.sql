@@ -498,3 +498,68 @@ SELECT COUNT(*), SUM(age), FROM visits;
 SELECT COUNT(*) AS "número", SUM(age) AS "日本", AVG(age) AS 🎉 FROM visits;
 -- many conditions
 SELECT COUNT(*) FROM visits WHERE age <> 1 AND age <> 2 AND age <> 3 AND age <> 4 AND age <> 5 AND age <> 6 AND age <> 7 AND age <> 8 AND age <> 9 AND age <> 10 AND age <> 11 AND age <> 12 AND age <> 13 AND age <> 14 AND age <> 15 AND age <> 16 AND age <> 17 AND age <> 18 AND age <> 19 AND age <> 20;
+-- == keys that are not public, each of several units
+-- a text without declared keys
+--: private
+SELECT name, COUNT(*) AS n FROM visits GROUP BY name;
+-- its distinct values
+--: private
+SELECT DISTINCT name FROM visits;
+-- distinct values of a column with keys
+--: private
+SELECT DISTINCT ward FROM visits;
+-- distinct values in order
+--: private
+SELECT DISTINCT UPPER(name) AS big FROM visits WHERE age > 20 ORDER BY big DESC NULLS LAST LIMIT 3;
+-- keys without aggregates
+--: private
+SELECT name FROM visits GROUP BY name ORDER BY name NULLS LAST;
+-- private and public keys together
+--: private
+SELECT name, sex, COUNT(*) AS n, SUM(age) AS s FROM visits GROUP BY name, sex;
+-- two private keys that read one column
+--: private
+SELECT name, LENGTH(name) AS l, COUNT(*) AS n FROM visits GROUP BY name, l;
+-- two private keys of two columns
+--: private
+SELECT LENGTH(name) AS l, id // 30 AS i, COUNT(*) AS n FROM visits GROUP BY l, i;
+-- private keys, means and sums
+--: private
+SELECT LOWER(name) AS k, AVG(cost) AS m, SUM(score) AS s, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY 1 NULLS FIRST;
+-- private keys with HAVING
+--: private
+SELECT name, COUNT(*) AS n FROM visits GROUP BY name HAVING n > 20 AND name <> 'bob' ORDER BY n DESC, name;
+-- a private integer
+--: private
+SELECT id // 10 AS d, COUNT(*) AS n, COUNT(*) FILTER (WHERE active) AS a FROM visits GROUP BY d;
+-- a private day
+--: private
+SELECT CAST(seen AS DATE) AS d, COUNT(*) AS n FROM visits GROUP BY d;
+-- a private timestamp
+--: private
+SELECT DATE_TRUNC('day', seen) AS d, name, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob') GROUP BY ALL;
+-- a private boolean beside a private text
+--: private
+SELECT name, name < 'b' AS early, COUNT(*) AS n FROM visits GROUP BY ALL;
+-- NULL is a private key like any other
+--: private
+SELECT name, COUNT(*) AS n FROM visits WHERE name IS NULL OR name LIKE '%b%' GROUP BY name;
+-- == keys that WHERE lists
+-- a list of texts
+SELECT name, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob', '日本') GROUP BY name;
+-- a list with NULL
+SELECT name, COUNT(*) AS n FROM visits WHERE name IN ('Ann', NULL) GROUP BY name;
+-- one text
+SELECT name, COUNT(*) AS n FROM visits WHERE name = 'it''s' AND age > 10 GROUP BY name;
+-- texts connected by OR
+SELECT name, COUNT(*) AS n FROM visits WHERE name = 'Ann' OR 'bob' = name OR name IN ('', ' Cy ') GROUP BY name;
+-- a text, or NULL
+SELECT name, COUNT(*) AS n FROM visits WHERE name = 'Ann' OR name IS NULL GROUP BY name;
+-- only NULL
+SELECT name, COUNT(*) AS n FROM visits WHERE name IS NULL GROUP BY name;
+-- keys derived from a list
+SELECT UPPER(name) AS k, sex, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob') GROUP BY k, sex;
+-- a list for each of two columns
+SELECT name, id % 5 AS i, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob') AND id IN (1, 2, 3, 4) GROUP BY ALL;
+-- a condition that narrows both sides of OR
+SELECT name, COUNT(*) AS n FROM visits WHERE (name = 'Ann' AND age > 20) OR (name = 'bob' AND sex = 'f') GROUP BY name;

@@ -62,9 +62,9 @@ def declared(*, gaps: bool) -> dict[str, dp.Range | dp.Keys]:
     }
 
 
-def session(engine: str, *, gaps: bool, unit: bool) -> dp.Session:
+def session(engine: str, *, gaps: bool, unit: bool, budget: dp.Budget | None = None) -> dp.Session:
     """A session that can afford every statement; a unit's rows are all within its weight."""
-    opened = dp.Session(dp.Budget(epsilon=10**6))
+    opened = dp.Session(budget or dp.Budget(epsilon=10**6))
     opened.register(
         "visits",
         visits(gaps=gaps),
@@ -90,6 +90,19 @@ def sessions() -> dict[tuple[str, bool, bool], dp.Session]:
     """By engine, whether there are gaps, and whether id is the unit."""
     return {
         (engine, gaps, unit): session(engine, gaps=gaps, unit=unit)
+        for engine in ("duckdb", "polars")
+        for gaps in (False, True)
+        for unit in (False, True)
+    }
+
+
+@pytest.fixture(scope="session")
+def sessions_with_delta() -> dict[tuple[str, bool, bool], dp.Session]:
+    """The same, with a delta to choose private keys with."""
+    return {
+        (engine, gaps, unit): session(
+            engine, gaps=gaps, unit=unit, budget=dp.Budget(epsilon=10**6, delta=0.99)
+        )
         for engine in ("duckdb", "polars")
         for gaps in (False, True)
         for unit in (False, True)

@@ -274,9 +274,6 @@ FROM visits
 --! SQLError 1:8 | the query returns rows | 5
 SELECT 5 FROM visits
 ;
---! SQLError 1:8 | the query returns rows | ward
-SELECT ward FROM visits GROUP BY ward
-;
 --! SQLError 1:8 | neither a group key nor inside an aggregate | age
 SELECT age FROM visits
 ;
@@ -297,9 +294,6 @@ SELECT age + 1, COUNT(*) FROM visits GROUP BY 1 + age
 ;
 --! SQLError 1:8 | neither a group key nor inside an aggregate | sex
 SELECT sex AS ward, COUNT(*) FROM visits GROUP BY ward
-;
---! SQLError 1:8 | DISTINCT is not answered | DISTINCT
-SELECT DISTINCT ward FROM visits
 ;
 --! SQLError 1:8 | DISTINCT is not answered | DISTINCT
 SELECT DISTINCT COUNT(*) FROM visits
@@ -492,20 +486,11 @@ SELECT SUM(EXP(cost)) FROM visits
 ;
 
 -- == groups
---! QueryError 1:44 | has no public set of values | name
-SELECT name, COUNT(*) FROM visits GROUP BY name
-;
 --! QueryError 1:46 | has no public set of values | weight
 SELECT weight, COUNT(*) FROM visits GROUP BY weight
 ;
 --! QueryError 1:44 | has no public set of values | cost
 SELECT cost, COUNT(*) FROM visits GROUP BY cost
-;
---! QueryError 1:44 | has no public set of values | seen
-SELECT seen, COUNT(*) FROM visits GROUP BY seen
-;
---! QueryError 1:8 | has no public set of values | LOWER(name)
-SELECT LOWER(name), COUNT(*) FROM visits GROUP BY 1
 ;
 --! QueryError 1:42 | names the protected unit | id
 SELECT id, COUNT(*) FROM visits GROUP BY id
@@ -751,4 +736,45 @@ SELECT COUNT(*) FROM visits WHERE age = ANY ([1, 2])
 ;
 --! SQLError 1:12 | the function LOG is not known | LOG(cost)
 SELECT SUM(LOG(cost)) FROM visits
+;
+
+-- == keys that are not public
+--! QueryError 1:17 | has no public set of values | cost
+SELECT DISTINCT cost FROM visits
+;
+--! QueryError 1:52 | has no public set of values | change
+SELECT name, change, COUNT(*) FROM visits GROUP BY change, name
+;
+--! QueryError 1:8 | has no public set of values | weight / 2
+SELECT weight / 2 AS w, COUNT(*) FROM visits GROUP BY w
+;
+--! QueryError 1:17 | names the protected unit | id
+SELECT DISTINCT id FROM visits
+;
+--! QueryError 1:23 | names the protected unit | id
+SELECT DISTINCT name, id FROM visits
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT name, COUNT(*) FROM visits GROUP BY name
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT name FROM visits GROUP BY name
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT name, COUNT(*) FROM visits
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT ON (ward) name FROM visits
+;
+--! SQLError 1:17 | the query returns rows | *
+SELECT DISTINCT * FROM visits
+;
+--! SQLError 1:17 | the query returns rows | 1
+SELECT DISTINCT 1 FROM visits
+;
+--! SQLError 1:17 | cannot be used | tags
+SELECT DISTINCT tags FROM visits
+;
+--! SQLError 1:43 | neither a group key nor inside an aggregate | age
+SELECT DISTINCT name FROM visits ORDER BY age
 ;
