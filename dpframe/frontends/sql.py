@@ -27,6 +27,7 @@ from dpframe.frontends.sql_parse import parse
 from dpframe.plan.exprs import AggregateCall, Column, Expr
 from dpframe.plan.nodes import (
     HIDDEN,
+    RESERVED,
     Aggregate,
     Filter,
     Limit,
@@ -36,9 +37,6 @@ from dpframe.plan.nodes import (
     Sort,
     SortKey,
 )
-
-_RESERVED = "__dpframe"
-"""Names that begin so are the library's own."""
 
 
 def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
@@ -117,11 +115,11 @@ def _output_names(select: exp.Select, text: str, table: Table) -> list[str]:
                 comments=False,
                 unsupported_level=ErrorLevel.IGNORE,
             )
-        if name.startswith(_RESERVED):
+        if name.startswith(RESERVED):
             raise sql_error(
                 item,
                 text,
-                f"a name cannot begin with {_RESERVED}",
+                f"a name cannot begin with {RESERVED}",
                 why="such names are the library's own",
                 fix="name it otherwise: COUNT(*) AS n",
             )

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from dpframe.plan.exprs import AggregateCall, Column, Expr
 
-HIDDEN = "__dpframe_sort"
+RESERVED = "__dpframe"
+"""Names that begin so are the library's own."""
+
+HIDDEN = f"{RESERVED}_sort"
 """Columns whose names begin so exist only to sort by, and are dropped at the end."""
 
 

@@ -26,11 +26,14 @@ from dpframe.release.offer import Offer
 
 _SYMBOLS = {
     "add": "+",
+    "plus": "+",
     "subtract": "-",
     "multiply": "*",
     "divide": "/",
     "integer_divide": "//",
+    "floor_divide": "//",
     "modulo": "%",
+    "floor_modulo": "%",
     "equal": "=",
     "not_equal": "<>",
     "less": "<",
