@@ -303,6 +303,7 @@ def register_all() -> None:
             lambda args, params: (
                 pl.when(args[0] < 0).then(args[0].ceil()).otherwise(args[0].floor())
             ),
+            repeats=True,
             instead=lambda domains, params: None if domains[0].type is Type.FLOAT else "",
         ),
         Function(
