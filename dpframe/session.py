@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,8 +21,10 @@ from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare, w
 from dpframe.engines.base import Engine
 from dpframe.engines.combined import combined
 from dpframe.engines.sources import EngineName, open_data
-from dpframe.errors import DeclarationError, ParameterError
+from dpframe.errors import DeclarationError, ParameterError, QueryError
+from dpframe.frame import Frame
 from dpframe.mechanisms import Source
+from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
 from dpframe.query import Asking, Query
 from dpframe.release.choice import Choice
@@ -252,6 +255,26 @@ class Session:
 
         return self._analysed(plan_of(text, self._tables), text, keys)
 
+    def table(self, name: str) -> Frame:
+        """A registered table, to be asked by chaining Polars expressions; see `Frame`.
+
+        >>> import polars as pl
+        >>> session = Session(Budget(epsilon=1))
+        >>> session.register("people", pl.DataFrame({"age": [31]}), columns={"age": Range(0, 110)})
+        >>> adults = session.table("people").filter(pl.col("age") >= 18)
+        >>> adults.select(pl.len(), pl.col("age").mean()).release(epsilon=0.5).frame.columns
+        ['len', 'age']
+        """
+        if name not in self._tables:
+            near = difflib.get_close_matches(str(name), self._tables, n=1)
+            raise QueryError(
+                f"{name!r} is not a registered table"
+                + (f"; did you mean {near[0]!r}?" if near else ""),
+                why=f"registered tables: {', '.join(self._tables) or 'none'}",
+                fix=f'session.register("{name}", data, columns={{...}})',
+            )
+        return Frame.of_table(self._tables[name], self._analysed)
+
     def _analysed(
         self, plan: Node, asked: str, keys: Mapping[str, Iterable[Any]] | None = None
     ) -> Query:
@@ -318,10 +341,4 @@ def _terms(table: Table) -> dict[str, Any]:
 def _known(table: Table, column: str) -> str:
     if column not in table.domains:
         return "cannot be used"
-    domain = table.domains[column]
-    if domain.values is not None:
-        shown = ", ".join(map(repr, domain.values[:5]))
-        return f"one of {shown}" + (", ..." if len(domain.values) > 5 else "")
-    if domain.is_bounded:
-        return f"from {domain.low} to {domain.high}"
-    return "no bounds declared"
+    return in_words(table.domains[column])

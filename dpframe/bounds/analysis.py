@@ -90,6 +90,9 @@ def in_common_type(found: Sequence[Typed]) -> list[Typed]:
 
 def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
     function = FUNCTIONS[call.function]
+    other = function.instead(tuple(a.domain for a in args), call.params)
+    if other is not None:
+        return _call(replace(call, function=other), args) if other else args[0]
     if function.name == "multiply" and args[0].expr == args[1].expr:
         # x * x is never negative, which intervals alone do not see.
         function, args = FUNCTIONS["square"], args[:1]

@@ -27,6 +27,7 @@ from dpframe.frontends.sql_scope import Scope
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.nodes import (
     HIDDEN,
+    RESERVED,
     Aggregate,
     Filter,
     Limit,
@@ -35,9 +36,6 @@ from dpframe.plan.nodes import (
     Sort,
     SortKey,
 )
-
-_RESERVED = "__dpframe"
-"""Names that begin so are the library's own."""
 
 
 def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
@@ -220,11 +218,11 @@ class _Statement:
                     comments=False,
                     unsupported_level=ErrorLevel.IGNORE,
                 )
-            if name.startswith(_RESERVED):
+            if name.startswith(RESERVED):
                 raise sql_error(
                     item,
                     self.text,
-                    f"a name cannot begin with {_RESERVED}",
+                    f"a name cannot begin with {RESERVED}",
                     why="such names are the library's own",
                     fix="name it otherwise: COUNT(*) AS n",
                 )

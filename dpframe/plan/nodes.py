@@ -8,7 +8,10 @@ from typing import Literal
 
 from dpframe.plan.exprs import AggregateCall, Column, Expr, Origin
 
-HIDDEN = "__dpframe_sort"
+RESERVED = "__dpframe"
+"""Names that begin so are the library's own."""
+
+HIDDEN = f"{RESERVED}_sort"
 """Columns whose names begin so exist only to sort by, and are dropped at the end."""
 
 

@@ -27,11 +27,14 @@ from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
 
 _SYMBOLS = {
     "add": "+",
+    "plus": "+",
     "subtract": "-",
     "multiply": "*",
     "divide": "/",
     "integer_divide": "//",
+    "floor_divide": "//",
     "modulo": "%",
+    "floor_modulo": "%",
     "equal": "=",
     "not_equal": "<>",
     "less": "<",

@@ -1,6 +1,6 @@
 """The harness that looks for a broken promise, and its command line.
 
-    python tests/privacy/fuzz.py --cases 10000 [--seed 7]
+    python tests/privacy/fuzz.py --cases 10000 [--seed 7] [--language polars]
 
 A case is a declared table, a neighbour of it, and a query. On both engines and in both norms:
 
@@ -52,11 +52,13 @@ from dpframe.release.selection import Selection, most_keys, pure_selection
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from chains import chain_cases, frame_of
 from strategies import World, cases
 
 ENGINES = ("polars", "duckdb")
 NORMS = (1, 2)
 QUERIES_PER_WORLD = 8
+LANGUAGES = {"sql": cases, "polars": chain_cases}
 
 
 class Broken(AssertionError):
@@ -137,7 +139,7 @@ class Harness:
         opened = self.open(world, world.table, "polars")
         for sql in statements:
             try:
-                compiled = opened.session.query(sql)._compiled
+                compiled = query_of(opened.session, sql)._compiled
             except QueryError:
                 continue
             self.functions.update(functions_of(compiled))
@@ -239,7 +241,7 @@ class Harness:
             opened = tables[place]
             try:
                 if not found:
-                    query = opened.session.query(sql)
+                    query = query_of(opened.session, sql)
                     found.append(query._compiled)
                 else:
                     found.append(opened.compiled(query._compiled.plan))
@@ -261,7 +263,8 @@ class Harness:
 
     def _release(self, opened: Opened, sql: str) -> None:
         """Noise and finishing must not fail either: by then the charge is made."""
-        release = raising_nothing(lambda: opened.session.sql(sql, epsilon=1), "release")
+        query = query_of(opened.session, sql)
+        release = raising_nothing(lambda: query.release(epsilon=1), "release")
         raising_nothing(lambda: (release.frame, repr(release)), "release")
         self.seen["released"] += 1
 
@@ -289,6 +292,13 @@ def totals_within(
     claim = times * one if rule.norm == 1 else (times * one) ** 2
     if size > claim or keys > times * most_keys(rule.table) or max(moved, default=0) > one:
         raise Broken(f"norm {rule.norm}: totals moved by {size}, claimed {claim}: {moved}")
+
+
+def query_of(session: dp.Session, statement: str) -> dp.Query:
+    """The query that SQL, or the code of a chain, stands for."""
+    if statement.startswith("t."):
+        return frame_of(statement, session).query()
+    return session.query(statement)
 
 
 def shuffled(frame: pl.DataFrame) -> pl.DataFrame:
@@ -365,8 +375,11 @@ def functions_of(compiled: Compiled) -> Iterator[str]:
         yield from (e.function for e in walk(expr) if isinstance(e, Call))
 
 
-def run(number: int, start: int, harness: Harness, *, shrink: bool = True) -> None:
+def run(
+    number: int, start: int, harness: Harness, *, shrink: bool = True, language: str = "sql"
+) -> None:
     """Check `number` cases, the same ones for the same `start`."""
+    drawn = LANGUAGES[language](QUERIES_PER_WORLD)
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     while harness.seen["cases"] < number:
         left = number - harness.seen["cases"]
@@ -380,7 +393,7 @@ def run(number: int, start: int, harness: Harness, *, shrink: bool = True) -> No
             suppress_health_check=list(HealthCheck),
             print_blob=False,
         )
-        @given(cases(QUERIES_PER_WORLD))
+        @given(drawn)
         def check(case: tuple[World, list[str]]) -> None:
             harness.check(*case)
 
@@ -394,12 +407,21 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=2000, help="how many queries to check")
     parser.add_argument("--seed", type=int, default=None, help="where to start; random if left out")
     parser.add_argument("--no-shrink", action="store_true", help="show the first failure as it is")
+    parser.add_argument(
+        "--language", choices=LANGUAGES, default="sql", help="how queries are written"
+    )
     given_args = parser.parse_args()
     start = random.SystemRandom().randrange(2**32) if given_args.seed is None else given_args.seed
     print(f"seed {start}", flush=True)
     harness, began = Harness(), time.perf_counter()
     try:
-        run(given_args.cases, start, harness, shrink=not given_args.no_shrink)
+        run(
+            given_args.cases,
+            start,
+            harness,
+            shrink=not given_args.no_shrink,
+            language=given_args.language,
+        )
     except Broken as broken:
         print(broken)
         return 1

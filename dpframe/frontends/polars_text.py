@@ -1,0 +1,153 @@
+"""Terms as the Python code that a user would have written, for errors and for the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from dpframe.errors import QueryError
+from dpframe.frontends.polars_json import Term
+
+_LONGEST = 120
+"""An expression is shown up to this many characters."""
+
+_SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+}
+
+_FUNCTIONS = {
+    "coalesce",
+    "concat_str",
+    "corr",
+    "cov",
+    "format",
+    "struct",
+    "max_horizontal",
+    "min_horizontal",
+    "sum_horizontal",
+    "mean_horizontal",
+    "any_horizontal",
+    "all_horizontal",
+}
+"""Written `pl.name(...)`, not as a method."""
+
+_SHOWN = {
+    "alias": ("name",),
+    "name.prefix": ("value",),
+    "name.suffix": ("value",),
+    "round": ("decimals",),
+    "cut": ("breaks",),
+    "bin_intervals": ("breaks",),
+    "std": (),
+    "var": (),
+}
+"""Options that are shown, in order, as positional arguments; others are left out."""
+
+
+def code_of(term: Term) -> str:
+    """The code of an expression.
+
+    >>> code_of(Term("rank", (Term("col", options={"name": "cost"}),)))
+    'pl.col("cost").rank()'
+    """
+    name, inputs = term.name, term.inputs
+    if name == "col":
+        return f"pl.col({_constant(term.options['name'])})"
+    if name == "columns":
+        return f"pl.col({', '.join(map(_constant, term.options['names']))})"
+    if name == "lit":
+        return f"pl.lit({_constant(term.options['value'])})"
+    if name in _SYMBOLS and len(inputs) >= 2:
+        return f" {_SYMBOLS[name]} ".join(_operand(each, i) for i, each in enumerate(inputs))
+    if name == "neg":
+        return f"-{_operand(inputs[0])}"
+    if name == "not_":
+        return f"~{_operand(inputs[0])}"
+    if name == "when" and len(inputs) == 3:
+        return _when(term)
+    if not inputs:
+        return f"pl.{name}()"
+    shown = [_argument(each) for each in inputs]
+    if name in _FUNCTIONS:
+        return f"pl.{name}({', '.join(shown)})"
+    shown[0] = _operand(inputs[0])
+    if name == "cast":
+        return f"{shown[0]}.cast(pl.{term.options['dtype']})"
+    shown += [_constant(term.options[key]) for key in _SHOWN.get(name, ()) if key in term.options]
+    return f"{shown[0]}.{name}({', '.join(shown[1:])})"
+
+
+def _operand(term: Term, position: int = 0) -> str:
+    """An operand, in parentheses where it is an operation itself; constants stand bare."""
+    if term.name == "lit" and position:
+        return _constant(term.options["value"])
+    text = code_of(term)
+    loose = term.name in _SYMBOLS or term.name in ("neg", "not_")
+    return f"({text})" if loose else text
+
+
+def _argument(term: Term) -> str:
+    return _constant(term.options["value"]) if term.name == "lit" else code_of(term)
+
+
+def _when(term: Term) -> str:
+    text = ""
+    while term.name == "when":
+        test, then, term = term.inputs
+        text += f"{'.' if text else 'pl.'}when({code_of(test)}).then({_argument(then)})"
+    is_null = term.name == "lit" and term.options["value"] is None
+    return text if is_null else f"{text}.otherwise({_argument(term)})"
+
+
+def _constant(value: Any) -> str:
+    match value:
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case date():  # and datetime
+            return repr(value).removeprefix("datetime.")
+        case list() | tuple():
+            return f"[{', '.join(map(_constant, value))}]"
+    return repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class PolarsOrigin:
+    """The expression that something was read from."""
+
+    term: Term
+
+    def text(self) -> str:
+        """The expression as code."""
+        return shortened(code_of(self.term))
+
+    def pointer(self) -> str:
+        """Nothing: the text is the place."""
+        return ""
+
+
+def shortened(code: str) -> str:
+    """Code that fits into a line of an error."""
+    line = " ".join(code.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+
+
+def polars_error(term: Term | str, what: str, *, why: str, fix: str) -> QueryError:
+    """An error about an expression, by its code."""
+    text = shortened(term if isinstance(term, str) else code_of(term))
+    return QueryError(f"{text}: {what}", why=why, fix=fix)
