@@ -400,9 +400,6 @@ SELECT MAX(age) FROM visits
 --! QueryError 1:8 | is not an aggregate that can be measured | MEDIAN(age)
 SELECT MEDIAN(age) FROM visits
 ;
---! QueryError 1:8 | is not an aggregate that can be measured | STDDEV(age)
-SELECT STDDEV(age) FROM visits
-;
 --! QueryError 1:8 | is not an aggregate that can be measured | STRING_AGG(name, ',')
 SELECT STRING_AGG(name, ',') FROM visits
 ;
