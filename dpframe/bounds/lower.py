@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from dpframe.bounds.analysis import Typed, in_common_type, refused
 from dpframe.bounds.derive import analysed, derived, refused_at, renamed_unit, selected
 from dpframe.bounds.groups import group_rows
-from dpframe.bounds.rows import ON, UNIT, Joined, Rows, Selected, Stacked, Stored
+from dpframe.bounds.rows import ON, UNIT, Joined, Rows, Selected, Stacked, Stored, stored_tables
 from dpframe.declare import Table
 from dpframe.errors import QueryError
 from dpframe.plan.domains import Type, merged
@@ -209,6 +209,16 @@ def _require_same_owners(node: Union, inputs: Sequence[Rows]) -> None:
             why="in one each row is a unit, in the other rows share one",
             fix='register both with unit=dp.Unit("person_id", max_rows=...)',
         )
+    if inputs[0].unit is None and not inputs[0].table.public:
+        names = [t.name for rows in inputs for t in stored_tables(rows.source) if not t.public]
+        if len(set(names)) < len(names):
+            raise refused_at(
+                node.place,
+                "the rows of a table are stacked on themselves",
+                why="each row is one protected unit, and would count twice",
+                fix="declare unit=dp.Unit(column, max_rows=...), which bounds what a unit adds up"
+                " to, or join the conditions of both sides by OR",
+            )
     kinds = {r.table.domains[r.table.unit_column].type for r in inputs if r.table.unit_column}
     if len(kinds) > 1:
         raise refused_at(
