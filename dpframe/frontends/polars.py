@@ -14,7 +14,7 @@ import polars as pl
 from dpframe.declare import Table
 from dpframe.errors import QueryError
 from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate
-from dpframe.frontends.polars_arguments import Named, no_such_column, unique
+from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
@@ -96,7 +96,7 @@ class PrivateRows:
     def aggregated(self, keys: Named, given: Named) -> NoisyTable:
         """One row per group, one column per key and per aggregate."""
         rows = self.reader()
-        unique([*keys, *given])
+        released([*keys, *given])
         by = []
         for name, term in keys:
             key = _checked(rows.read(term), term)
@@ -213,7 +213,7 @@ class NoisyTable:
 
     def _read(self, given: Named) -> dict[str, Expr]:
         reader = self.reader()
-        return {name: _checked(reader.read(term), term) for name, term in unique(given)}
+        return {name: _checked(reader.read(term), term) for name, term in released(given)}
 
     def sort(
         self, by: Sequence[Term], descending: Sequence[bool], nulls_last: Sequence[bool]
