@@ -91,7 +91,12 @@ class PrivateRows:
 
     def _read(self, given: Named) -> dict[str, Expr]:
         reader = self.reader()
-        return {name: _checked(reader.read(term), term) for name, term in unique(given)}
+        found: dict[str, Expr] = {}
+        for name, term in unique(given):
+            # A column that cannot be used may be carried along.
+            kept = self.columns.get(term.options["name"]) if term.name == "col" else None
+            found[name] = _checked(reader.read(term), term) if kept is None else kept
+        return found
 
     def aggregated(self, keys: Named, given: Named) -> NoisyTable:
         """One row per group, one column per key and per aggregate."""
