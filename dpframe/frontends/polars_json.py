@@ -53,7 +53,7 @@ def terms_of(expr: pl.Expr, schema: Schema) -> list[Term]:
         raise Unreadable("it names a column that is not there") from None
     except pl.exceptions.ComputeError:
         raise Unreadable("it calls Python code") from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
         raise Unreadable("it is written in a way that is not known") from None
 
 
