@@ -199,6 +199,9 @@ class _Decoder:
 
     def _other(self, kind: str, body: Any) -> Term:
         """A node that no query may hold, as far as it can be shown in an error."""
+        if kind == "Over":
+            nodes = [body["function"], *(body["partition_by"] or [])]
+            return Term("over", tuple(map(self.node, nodes)), {"unread": True})
         if isinstance(body, dict):
             for key in ("expr", "input", "function"):
                 if isinstance(body.get(key), dict):
