@@ -27,7 +27,7 @@ from dpframe.frontends.polars_arguments import (
 )
 from dpframe.plan.domains import Domain, Type, in_words
 from dpframe.plan.exprs import Column, Expr
-from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.functions.casts import polars_type
 from dpframe.release.explain import unit_text
 from dpframe.summary import Analyse, Summary
 
@@ -216,8 +216,7 @@ def _dtype(expr: Expr, table: Table) -> pl.DataType:
         return pl.Null()
     if isinstance(expr, Column) and domain.type is Type.INT:
         return _integer_type(table.storage[expr.name])
-    found = POLARS_TYPES[domain.type]
-    return found if isinstance(found, pl.DataType) else found()
+    return polars_type(domain.type)
 
 
 def _integer_type(stored: Storage) -> pl.DataType:

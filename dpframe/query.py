@@ -16,10 +16,11 @@ from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
+from dpframe.plan.domains import Domain
 from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.explain import explain
-from dpframe.release.noisy import NoisyParts
+from dpframe.release.noisy import NoisyParts, PostProcessing
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.table import Release
@@ -57,6 +58,11 @@ class Query:
         self._engine = engine
         self._version = version
         self._asked = asked
+
+    @property
+    def columns(self) -> dict[str, Domain]:
+        """The columns of the answer, and what is known of each before it is asked."""
+        return PostProcessing(self._compiled).domains(self._compiled.plan)
 
     def cost(
         self,

@@ -188,10 +188,6 @@ class NoisyTable:
     columns: Mapping[str, Expr]
     """What each column is, over those of the node."""
 
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """The types by which selectors choose: by name only, they are not known yet."""
-        return dict.fromkeys(self.columns, pl.Null())
-
     def plan(self) -> Node:
         """The whole plan."""
         top = next((n for n in chain(self.node) if isinstance(n, Project | Aggregate)), None)

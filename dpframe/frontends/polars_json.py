@@ -90,7 +90,7 @@ _FAMILIES = {
     "CategoricalExpr": "cat.",
     "BinaryExpr": "bin.",
     "Trigonometry": "",
-    "Bitwise": "",
+    "Bitwise": "bitwise_",
     "Business": "dt.",
 }
 """Functions come in families, most of them a namespace of `pl.Expr`."""
