@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from dpframe.bounds.analysis import typed
+from dpframe.bounds.analysis import condition, typed
 from dpframe.declare import Storage, Table
 from dpframe.errors import QueryError
 from dpframe.frontends.polars import PrivateRows
@@ -27,7 +27,7 @@ from dpframe.frontends.polars_arguments import (
 )
 from dpframe.plan.domains import Domain, Type, in_words
 from dpframe.plan.exprs import Column, Expr
-from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.functions.casts import polars_type
 from dpframe.release.explain import unit_text
 from dpframe.summary import Analyse, Summary
 
@@ -62,7 +62,10 @@ class Frame:
     def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], **constraints: Any) -> Frame:
         """Keep the rows where every predicate holds; `ward="er"` says that a column is equal."""
         given = conditions(predicates, constraints, self._rows.schema)
-        return self._with(self._rows.filter(given), "filter", source_code(given))
+        rows = self._rows.filter(given)
+        for predicate in rows.predicates[len(self._rows.predicates) :]:
+            condition(predicate, rows.table.domains)  # said here, not at the end of the chain
+        return self._with(rows, "filter", source_code(given))
 
     def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Frame:
         """Add columns, or replace them; each row is computed from that row alone."""
@@ -112,7 +115,7 @@ class Frame:
         """Refuse: rows are private."""
         raise QueryError(f"{self._written} returns rows", why=_ROWS, fix=_AGGREGATE)
 
-    collect = cost = explain = release
+    collect = cost = explain = query = release
 
     def sort(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse: an order of rows couples units."""
@@ -213,8 +216,7 @@ def _dtype(expr: Expr, table: Table) -> pl.DataType:
         return pl.Null()
     if isinstance(expr, Column) and domain.type is Type.INT:
         return _integer_type(table.storage[expr.name])
-    found = POLARS_TYPES[domain.type]
-    return found if isinstance(found, pl.DataType) else found()
+    return polars_type(domain.type)
 
 
 def _integer_type(stored: Storage) -> pl.DataType:

@@ -17,11 +17,12 @@ from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
+from dpframe.plan.domains import Domain
 from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.explain import explain
 from dpframe.release.kept_keys import kept_keys, with_known_keys
-from dpframe.release.noisy import NoisyParts, keys_alone
+from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key
@@ -60,6 +61,11 @@ class Query:
         self._engine = engine
         self._version = version
         self._asked = asked
+
+    @property
+    def columns(self) -> dict[str, Domain]:
+        """The columns of the answer, and what is known of each before it is asked."""
+        return PostProcessing(self._compiled).domains(self._compiled.plan)
 
     def cost(
         self,

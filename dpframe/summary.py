@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
+import polars as pl
+
 from dpframe.budget.exact import Number
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError, QueryError
@@ -24,6 +26,7 @@ from dpframe.frontends.polars_arguments import (
 )
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import code_of
+from dpframe.plan.functions.casts import polars_type
 from dpframe.plan.nodes import Node
 from dpframe.query import Query
 from dpframe.release.table import Release
@@ -42,22 +45,23 @@ class Summary:
         self._table = table
         self._analyse = analyse
         self._written = written
+        self._query: Query | None = None
 
     # --- afterwards ------------------------------------------------------------------------------
 
     def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], **constraints: Any) -> Summary:
         """Keep the rows whose noisy values meet every predicate, as HAVING does."""
-        given = conditions(predicates, constraints, self._table.schema)
+        given = conditions(predicates, constraints, self._schema)
         return self._with(self._table.filter(given), "filter", source_code(given))
 
     def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Summary:
         """Add columns that are computed from noisy ones, or replace them."""
-        given = named_terms(exprs, named, self._table.schema)
+        given = named_terms(exprs, named, self._schema)
         return self._with(self._table.with_columns(given), "with_columns", source_code(given))
 
     def select(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Summary:
         """Choose columns."""
-        given = named_terms(exprs, named, self._table.schema)
+        given = named_terms(exprs, named, self._schema)
         if not given:
             raise QueryError(
                 "no column is selected", why="an answer has columns", fix='.select("len")'
@@ -66,17 +70,17 @@ class Summary:
 
     def drop(self, *columns: Columns) -> Summary:
         """Leave columns out."""
-        kept = without(columns, self._table.schema)
+        kept = without(columns, self._schema)
         return self._with(self._table.select(kept), "drop", repr(list(columns))[1:-1])
 
     def rename(self, mapping: Mapping[str, str]) -> Summary:
         """Give columns other names."""
-        given = renamed(mapping, self._table.schema)
+        given = renamed(mapping, self._schema)
         return self._with(self._table.select(given), "rename", repr(dict(mapping)))
 
     def drop_nulls(self, subset: Columns | None = None) -> Summary:
         """Leave rows out that have a NULL in one of these columns, or in any column."""
-        names = self.columns if subset is None else chosen(subset, self._table.schema)
+        names = self.columns if subset is None else chosen(subset, self._schema)
         return self._with(self._table.filter(not_null(names)), "drop_nulls", repr(names))
 
     def sort(
@@ -142,13 +146,15 @@ class Summary:
         return self._with(found, method, f"{k}, by=[{', '.join(map(code_of, keys))}]")
 
     def _sort_keys(self, by: Iterable[Any]) -> list[Term]:
-        return [term for each in flat(by) for term in terms(each, self._table.schema)]
+        return [term for each in flat(by) for term in terms(each, self._schema)]
 
     # --- asking ----------------------------------------------------------------------------------
 
     def query(self) -> Query:
         """The question, analysed; it costs nothing yet."""
-        return self._analyse(self._table.plan(), self._written)
+        if self._query is None:
+            self._query = self._analyse(self._table.plan(), self._written)
+        return self._query
 
     def cost(
         self,
@@ -207,6 +213,10 @@ class Summary:
     def columns(self) -> list[str]:
         """The names of the columns."""
         return list(self._table.columns)
+
+    def _schema(self) -> Mapping[str, pl.DataType]:
+        """The types by which selectors choose; they follow from the analysis."""
+        return {name: polars_type(domain.type) for name, domain in self.query().columns.items()}
 
     def _with(self, table: NoisyTable, method: str, arguments: str) -> Summary:
         return Summary(table, self._analyse, f"{self._written}.{method}({arguments})")

@@ -231,7 +231,7 @@ class Chains:
             constant = self.pick(*_TEXTS)
             return self._leaf("text", Twin(f"pl.lit({constant!r})", quoted(constant)))
         a = self.text(depth - 1)
-        match self.below(7 if self.shared else 10):
+        match self.below(7 if self.shared else 12):
             case 0:
                 name, sql = self.pick(("to_lowercase", "LOWER"), ("to_uppercase", "UPPER"))
                 return Twin(f"{a.polars}.str.{name}()", f"{sql}({a.sql})")
@@ -257,7 +257,7 @@ class Chains:
                 return Twin(f"{b.polars}.cast(pl.String)", f"CAST({b.sql} AS VARCHAR)")
             case 6:
                 return self._choice(self.text, depth)
-            case 7 | 8:
+            case 7 | 8 | 9 | 10:
                 side, which = self.pick("", "_start", "_end"), self.pick("", "'a1'")
                 return Twin(f"{a.polars}.str.strip_chars{side}({which})")
             case _:
@@ -367,7 +367,11 @@ class Chains:
         """A number that sums and means take."""
         found = self.whole(depth) if self.below(2) else self.real(depth)
         if not any(column_code(c.name) in found.polars for c in self.columns):
-            found = self._either("whole", "real")  # Polars does not add up a constant
+            chosen = self.pick(*self.columns)  # Polars does not add up a constant
+            return Twin(
+                f"{column_code(chosen.name)}.is_null().cast(pl.Int64)",
+                f"CAST({chosen.sql} IS NULL AS BIGINT)",
+            )
         if found.bounded:
             return found
         if self.shared:

@@ -27,7 +27,7 @@ DOORS: dict[str, set[str]] = {
     "aggregates": {"bounds", "budget", "declare", "plan"},  # budget: how a cost is split
     "engines": {"aggregates", "bounds", "declare", "plan"},
     "release": {"aggregates", "bounds", "budget", "declare", "engines", "mechanisms", "plan"},
-    "query": {"aggregates", "bounds", "budget", "engines", "mechanisms", "release"},
+    "query": {"aggregates", "bounds", "budget", "engines", "mechanisms", "plan", "release"},
     # What a user holds: questions to be, and those that were analysed.
     "summary": {"budget", "frontends", "plan", "query", "release"},
     "frame": {"bounds", "declare", "frontends", "plan", "release", "summary"},

@@ -14,7 +14,7 @@ import polars as pl
 from dpframe.declare import Table
 from dpframe.errors import QueryError
 from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate
-from dpframe.frontends.polars_arguments import Named, no_such_column, unique
+from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
@@ -91,12 +91,17 @@ class PrivateRows:
 
     def _read(self, given: Named) -> dict[str, Expr]:
         reader = self.reader()
-        return {name: _checked(reader.read(term), term) for name, term in unique(given)}
+        found: dict[str, Expr] = {}
+        for name, term in unique(given):
+            # A column that cannot be used may be carried along.
+            kept = self.columns.get(term.options["name"]) if term.name == "col" else None
+            found[name] = _checked(reader.read(term), term) if kept is None else kept
+        return found
 
     def aggregated(self, keys: Named, given: Named) -> NoisyTable:
         """One row per group, one column per key and per aggregate."""
         rows = self.reader()
-        unique([*keys, *given])
+        released([*keys, *given])
         by = []
         for name, term in keys:
             key = _checked(rows.read(term), term)
@@ -183,10 +188,6 @@ class NoisyTable:
     columns: Mapping[str, Expr]
     """What each column is, over those of the node."""
 
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """The types by which selectors choose: by name only, they are not known yet."""
-        return dict.fromkeys(self.columns, pl.Null())
-
     def plan(self) -> Node:
         """The whole plan."""
         top = next((n for n in chain(self.node) if isinstance(n, Project | Aggregate)), None)
@@ -213,7 +214,7 @@ class NoisyTable:
 
     def _read(self, given: Named) -> dict[str, Expr]:
         reader = self.reader()
-        return {name: _checked(reader.read(term), term) for name, term in unique(given)}
+        return {name: _checked(reader.read(term), term) for name, term in released(given)}
 
     def sort(
         self, by: Sequence[Term], descending: Sequence[bool], nulls_last: Sequence[bool]

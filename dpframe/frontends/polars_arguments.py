@@ -61,12 +61,12 @@ def named_terms(given: Iterable[Any], by_name: Mapping[str, Any], schema: Schema
                 fix="name them by .name.suffix(...), or one by one",
             )
         found.append((name, listed[0]))
-    return reserved(found)
+    return found
 
 
-def reserved(found: Named) -> Named:
-    """Refuse names that are the library's own."""
-    for name, term in found:
+def released(found: Named) -> Named:
+    """Refuse names that a released table cannot have: two of one name, or the library's own."""
+    for name, term in unique(found):
         if name.startswith(RESERVED):
             raise polars_error(
                 term,
@@ -184,7 +184,7 @@ def without(given: Any, schema: Schema) -> Named:
 def renamed(mapping: Mapping[str, str], schema: Schema) -> Named:
     """All columns, some of them under other names."""
     chosen(list(mapping), schema)
-    return reserved([(mapping.get(name, name), _column(name)) for name in schema()])
+    return [(mapping.get(name, name), _column(name)) for name in schema()]
 
 
 def no_such_column(term: Term, name: str, columns: Iterable[str]) -> QueryError:

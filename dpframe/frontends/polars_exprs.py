@@ -34,7 +34,6 @@ _PLAIN: dict[str, tuple[str, int | None]] = {
     "ne_missing": ("is_distinct", 2),
     "xor": ("xor", 2),
     "not_": ("not", 1),
-    "neg": ("negate", 1),
     "abs": ("abs", 1),
     "sign": ("sign", 1),
     "floor": ("floor", 1),

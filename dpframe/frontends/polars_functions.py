@@ -43,6 +43,14 @@ def _read_literal(step: Step) -> Expr:
     return step.literal(step.term.options["value"])
 
 
+def _negate(step: Step) -> Expr:
+    (given,) = step.term.inputs
+    value = given.options.get("value") if given.name == "lit" else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return step.literal(-value)  # a negative constant, as in SQL
+    return step.call("negate", step.first())
+
+
 def _when(step: Step) -> Expr:
     args: list[Expr] = []
     term = step.term
@@ -245,6 +253,7 @@ def _negated(function: str) -> Callable[[Step], Expr]:
 
 READERS: dict[str, tuple[tuple[str, ...], Callable[[Step], Expr]]] = {
     "lit": (("value",), _read_literal),
+    "neg": ((), _negate),
     "when": ((), _when),
     "is_not_null": ((), _negated("is_null")),
     "is_not_nan": ((), _negated("is_nan")),

@@ -53,7 +53,7 @@ def terms_of(expr: pl.Expr, schema: Schema) -> list[Term]:
         raise Unreadable("it names a column that is not there") from None
     except pl.exceptions.ComputeError:
         raise Unreadable("it calls Python code") from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
         raise Unreadable("it is written in a way that is not known") from None
 
 
@@ -90,7 +90,7 @@ _FAMILIES = {
     "CategoricalExpr": "cat.",
     "BinaryExpr": "bin.",
     "Trigonometry": "",
-    "Bitwise": "",
+    "Bitwise": "bitwise_",
     "Business": "dt.",
 }
 """Functions come in families, most of them a namespace of `pl.Expr`."""
@@ -199,6 +199,9 @@ class _Decoder:
 
     def _other(self, kind: str, body: Any) -> Term:
         """A node that no query may hold, as far as it can be shown in an error."""
+        if kind == "Over":
+            nodes = [body["function"], *(body["partition_by"] or [])]
+            return Term("over", tuple(map(self.node, nodes)), {"unread": True})
         if isinstance(body, dict):
             for key in ("expr", "input", "function"):
                 if isinstance(body.get(key), dict):

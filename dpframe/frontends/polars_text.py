@@ -83,10 +83,9 @@ def code_of(term: Term) -> str:
         return _when(term)
     if not inputs:
         return f"pl.{name}()"
-    shown = [_argument(each) for each in inputs]
     if name in _FUNCTIONS:
-        return f"pl.{name}({', '.join(shown)})"
-    shown[0] = _operand(inputs[0])
+        return f"pl.{name}({', '.join(map(_expression, inputs))})"
+    shown = [_operand(inputs[0]), *map(_argument, inputs[1:])]
     if name == "cast":
         return f"{shown[0]}.cast(pl.{term.options['dtype']})"
     shown += [_constant(term.options[key]) for key in _SHOWN.get(name, ()) if key in term.options]
@@ -102,6 +101,12 @@ def _operand(term: Term, position: int = 0) -> str:
     return f"({text})" if loose else text
 
 
+def _expression(term: Term) -> str:
+    """An argument that Polars takes for the name of a column where it is a text."""
+    is_text = term.name == "lit" and isinstance(term.options["value"], str)
+    return code_of(term) if is_text else _argument(term)
+
+
 def _argument(term: Term) -> str:
     return _constant(term.options["value"]) if term.name == "lit" else code_of(term)
 
@@ -110,9 +115,9 @@ def _when(term: Term) -> str:
     text = ""
     while term.name == "when":
         test, then, term = term.inputs
-        text += f"{'.' if text else 'pl.'}when({code_of(test)}).then({_argument(then)})"
+        text += f"{'.' if text else 'pl.'}when({code_of(test)}).then({_expression(then)})"
     is_null = term.name == "lit" and term.options["value"] is None
-    return text if is_null else f"{text}.otherwise({_argument(term)})"
+    return text if is_null else f"{text}.otherwise({_expression(term)})"
 
 
 def _constant(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from chains import chain_cases
 from fuzz import NORMS, Broken, Harness, run
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from strategies import cases
@@ -44,22 +45,39 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
-def test_the_grammar_reaches_every_function() -> None:
+CHAIN_CASES = 240
+CHAIN_SHARDS = 2
+
+
+@pytest.mark.filterwarnings("ignore:`cut` is deprecated")
+@pytest.mark.parametrize("shard", range(CHAIN_SHARDS))
+def test_every_promise_holds_on_random_neighbours_for_chains(shard: int) -> None:
+    """The same, asked by chaining Polars expressions."""
     harness = Harness()
+    run(CHAIN_CASES // CHAIN_SHARDS, 7919 * shard, harness, language="polars")
+    assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
+    for kind in ("grouped", "weighted", "replaced", "released"):
+        assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
-    @seed(1)
-    @settings(
-        max_examples=60,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(cases(queries=12))
-    def plan(case: Any) -> None:
-        harness.plan(*case)
 
-    plan()
+@pytest.mark.filterwarnings("ignore:`cut` is deprecated")
+def test_the_grammars_reach_every_function() -> None:
+    harness = Harness()
+    for drawn in (cases(queries=12), chain_cases(queries=12)):
+
+        @seed(1)
+        @settings(
+            max_examples=60,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(drawn)
+        def plan(case: Any) -> None:
+            harness.plan(*case)
+
+        plan()
     missing = set(FUNCTIONS) - set(harness.functions)
     assert not missing, f"no accepted query calls {missing}"
 

@@ -27,6 +27,13 @@ POLARS_TYPES: dict[Type, pl.DataType | type[pl.DataType]] = {
     Type.NULL: pl.Null,
 }
 
+
+def polars_type(kind: Type) -> pl.DataType:
+    """The Polars type of a plan's type, as an instance."""
+    found = POLARS_TYPES[kind]
+    return found if isinstance(found, pl.DataType) else found()
+
+
 _WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 _INTEGER_TEXT = r"^[+-]?[0-9]{1,18}$"

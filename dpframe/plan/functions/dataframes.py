@@ -76,8 +76,27 @@ def _floor_modulo_domain(domains: Domains, params: Params) -> Domain:
     return Domain(Type.INT, known(min(0, low + 1)), known(max(0, high - 1)), nullable)
 
 
-_REMAINDER = "({0} % {1} <> 0 AND ({0} % {1} < 0) <> ({1} < 0))"
-"""Whether rounding toward zero, as DuckDB does, went up."""
+def _floor_divide_duckdb(args: Sequence[str], params: Params) -> str:
+    dividend, divisor = args[0], _divisor(args[1])
+    went_up = _went_up(dividend, divisor)
+    return f"({dividend} // {divisor} - CASE WHEN {went_up} THEN 1 ELSE 0 END)"
+
+
+def _floor_modulo_duckdb(args: Sequence[str], params: Params) -> str:
+    dividend, divisor = args[0], _divisor(args[1])
+    went_up = _went_up(dividend, divisor)
+    return f"({dividend} % {divisor} + CASE WHEN {went_up} THEN {divisor} ELSE 0 END)"
+
+
+def _divisor(text: str) -> str:
+    """A divisor that is never 0. Inside a CASE, DuckDB may still divide constants by it, and stop."""
+    return f"NULLIF({text}, 0)"
+
+
+def _went_up(dividend: str, divisor: str) -> str:
+    """Whether rounding toward zero, as DuckDB does, went up."""
+    remainder = f"{dividend} % {divisor}"
+    return f"({remainder} <> 0 AND ({remainder} < 0) <> ({divisor} < 0))"
 
 
 def _floor_quotient_domain(domains: Domains, params: Params) -> Domain:
@@ -253,10 +272,7 @@ def register_all() -> None:
             (),
             integer_division,
             _floor_divide_domain,
-            lambda args, params: (
-                f"CASE WHEN {args[1]} <> 0 THEN {args[0]} // {args[1]}"
-                f" - CASE WHEN {_REMAINDER.format(*args)} THEN 1 ELSE 0 END END"
-            ),
+            _floor_divide_duckdb,
             lambda args, params: args[0] // pl.when(args[1] != 0).then(args[1]),
             repeats=True,
             instead=_floor_divide_instead,
@@ -276,10 +292,7 @@ def register_all() -> None:
             (),
             integer_division,
             _floor_modulo_domain,
-            lambda args, params: (
-                f"CASE WHEN {args[1]} <> 0 THEN {args[0]} % {args[1]}"
-                f" + CASE WHEN {_REMAINDER.format(*args)} THEN {args[1]} ELSE 0 END END"
-            ),
+            _floor_modulo_duckdb,
             lambda args, params: args[0] % pl.when(args[1] != 0).then(args[1]),
             repeats=True,
             instead=lambda domains, params: "modulo" if _are_natural(domains) else None,
