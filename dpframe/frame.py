@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import polars as pl
 
 from dpframe.bounds.analysis import condition, typed
-from dpframe.declare import Storage, Table
+from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import QueryError
 from dpframe.frontends.polars import PrivateRows
 from dpframe.frontends.polars_aggregates import has_aggregate
@@ -25,11 +26,16 @@ from dpframe.frontends.polars_arguments import (
     source_code,
     without,
 )
+from dpframe.frontends.polars_joins import How, Written, join_names, joined, unique_rows
 from dpframe.plan.domains import Domain, Type, in_words
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.functions.casts import polars_type
+from dpframe.plan.nodes import Node, Scan
 from dpframe.release.explain import unit_text
 from dpframe.summary import Analyse, Summary
+
+Describe = Callable[[Node], Table]
+"""What is known of the columns of rows that were joined or grouped."""
 
 _ROWS = "rows are private; only aggregates of them can be released"
 _AGGREGATE = '.group_by("ward").agg(pl.len()), or .select(pl.len()) for all rows together'
@@ -42,20 +48,20 @@ class Frame:
     nothing is read before `release`, which is a method of what `agg` and `select` make.
     """
 
-    def __init__(self, rows: PrivateRows, analyse: Analyse, written: str) -> None:
+    def __init__(
+        self, rows: PrivateRows, analyse: Analyse, describe: Describe, written: str
+    ) -> None:
         self._rows = rows
         self._analyse = analyse
+        self._describe = describe
         self._written = written
 
     @classmethod
-    def of_table(cls, table: Table, analyse: Analyse) -> Frame:
+    def of_table(cls, table: Table, analyse: Analyse, describe: Describe) -> Frame:
         """All rows of a registered table; `session.table(name)` makes it."""
-
-        def schema_of(columns: Mapping[str, Expr]) -> dict[str, pl.DataType]:
-            return {name: _dtype(expr, table) for name, expr in columns.items()}
-
-        rows = PrivateRows(table, {name: Column(name) for name in table.storage}, schema_of)
-        return cls(rows, analyse, f'session.table("{table.name}")')
+        columns: dict[str, Expr] = {name: Column(name) for name in table.storage}
+        rows = _rows_over(Scan(table.name), table, columns)
+        return cls(rows, analyse, describe, f'session.table("{table.name}")')
 
     # --- row by row ------------------------------------------------------------------------------
 
@@ -78,7 +84,7 @@ class Frame:
         written = f"{self._written}.select({source_code(given)})"
         if given and all(has_aggregate(term) for _, term in given):
             return Summary(self._rows.aggregated([], given), self._analyse, written)
-        return Frame(self._rows.select(given), self._analyse, written)
+        return Frame(self._rows.select(given), self._analyse, self._describe, written)
 
     def drop(self, *columns: Columns) -> Frame:
         """Leave columns out."""
@@ -94,6 +100,66 @@ class Frame:
         """Leave rows out that have a NULL in one of these columns, or in any column."""
         names = self.columns if subset is None else chosen(subset, self._rows.schema)
         return self._with(self._rows.filter(not_null(names)), "drop_nulls", repr(names))
+
+    # --- several tables --------------------------------------------------------------------------
+
+    def join(
+        self,
+        other: Frame,
+        on: Any = None,
+        how: How = "inner",
+        *,
+        left_on: Any = None,
+        right_on: Any = None,
+        suffix: str = "_right",
+    ) -> Frame:
+        """Put the rows of a public table beside these, or those of a private one by the unit.
+
+        Each row then still belongs to one unit: the other side must be public, or the join must
+        compare the units of both sides.
+        """
+        if not isinstance(other, Frame):
+            raise QueryError(
+                f"a {type(other).__name__} cannot be joined",
+                why="only registered tables say whose rows they hold",
+                fix='session.register("other", data, public=True), then .join(session.table('
+                '"other"), on=...)',
+            )
+        if how not in ("inner", "left", "semi", "anti", "cross"):
+            raise QueryError(
+                f"how={how!r} is not answered",
+                why="rows without a match on this side would belong to no unit",
+                fix='how="inner", "left", "semi", "anti" or "cross"; for "right" swap the tables',
+            )
+        pairs = join_names(on, left_on, right_on, how, self.columns, other.columns)
+        compared = ", ".join(a if a == b else f"{a} = {b}" for a, b in pairs)
+        code = f'.join({other._written}, on="{compared}", how="{how}")'
+        node, columns = joined(self._rows, other._rows, pairs, how, suffix, Written(code))
+        return self._over(node, columns, code)
+
+    def unique(
+        self, subset: Columns | None = None, *, keep: str = "any", maintain_order: bool = False
+    ) -> Frame:
+        """One row for all that are equal, where the unit's column is among those compared."""
+        if keep not in ("any", "first", "last") or maintain_order:
+            raise QueryError(
+                f"unique(keep={keep!r}, maintain_order={maintain_order!r}) is not answered",
+                why="private rows have no order, and each stands for all that equal it",
+                fix=".unique()",
+            )
+        names = None if subset is None else chosen(subset, self._rows.schema)
+        node = unique_rows(self._rows, names, Written(".unique()"))
+        return self._over(node, {name: Column(name) for name in self._rows.columns}, ".unique()")
+
+    def _over(self, node: Node, columns: Mapping[str, Expr], code: str) -> Frame:
+        table = self._describe(node)
+        if isinstance(table.unit, Unit):
+            unit = Column(table.unit.column)
+            shown = [name for name, expr in columns.items() if expr == unit]
+            named = replace(table.unit, column=shown[0] if shown else "unit")
+            table = replace(table, unit=named)
+        rows = _rows_over(node, replace(table, name="joined tables"), columns)
+        return Frame(rows, self._analyse, self._describe, f"{self._written}{code}")
 
     # --- aggregates ------------------------------------------------------------------------------
 
@@ -127,14 +193,6 @@ class Frame:
 
     head = limit = tail = slice = top_k = bottom_k = sort
 
-    def unique(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse: which of several equal rows is kept couples units."""
-        raise QueryError(
-            "private rows are not made unique",
-            why="a row of one unit would stand for those of others, so noise would not cover it",
-            fix="count the protected units: .select(pl.col(unit).n_unique())",
-        )
-
     # --- what is known ---------------------------------------------------------------------------
 
     @property
@@ -143,7 +201,7 @@ class Frame:
         return list(self._rows.columns)
 
     def _with(self, rows: PrivateRows, method: str, arguments: str) -> Frame:
-        return Frame(rows, self._analyse, f"{self._written}.{method}({arguments})")
+        return Frame(rows, self._analyse, self._describe, f"{self._written}.{method}({arguments})")
 
     def _known(self) -> list[tuple[str, str, str]]:
         found = []
@@ -197,6 +255,13 @@ class GroupBy:
 
     def __repr__(self) -> str:
         return f"<GroupBy: {source_code(self._keys)}; .agg(...) comes next>"
+
+
+def _rows_over(base: Node, table: Table, columns: Mapping[str, Expr]) -> PrivateRows:
+    def schema_of(given: Mapping[str, Expr]) -> dict[str, pl.DataType]:
+        return {name: _dtype(expr, table) for name, expr in given.items()}
+
+    return PrivateRows(table, base, columns, schema_of)
 
 
 def _domain(expr: Expr, table: Table) -> Domain | None:

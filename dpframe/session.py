@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpframe.aggregates.compile import compile_plan, tables_of
+from dpframe.bounds.derive import visible_table
 from dpframe.bounds.keys import refuse_private
 from dpframe.bounds.lower import Lowering
 from dpframe.budget.budget import Budget
@@ -273,7 +274,7 @@ class Session:
                 why=f"registered tables: {', '.join(self._tables) or 'none'}",
                 fix=f'session.register("{name}", data, columns={{...}})',
             )
-        return Frame.of_table(self._tables[name], self._analysed)
+        return Frame.of_table(self._tables[name], self._analysed, self._described)
 
     def _analysed(
         self, plan: Node, asked: str, keys: Mapping[str, Iterable[Any]] | None = None
@@ -290,6 +291,11 @@ class Session:
                 refuse_private(compiled.keys, compiled.private, why)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         return Query(asking, compiled, engine, lambda: self._version(names), asked)
+
+    def _described(self, node: Node) -> Table:
+        """What is known of the columns of rows that several tables may have been made into."""
+        engine, tables = self._opened(tables_of(node))
+        return visible_table(Lowering(tables, engine.is_unique).rows(node))
 
     def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:
         """One engine over these tables, and the tables as it stores them."""

@@ -164,11 +164,18 @@ class Summary:
         share: Number | None = None,
         error: Number | None = None,
         confidence: float | None = None,
+        delta: Number | None = None,
         fresh: bool = False,
     ) -> Loss:
         """What a release would be charged. It spends nothing."""
         return self.query().cost(
-            epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
+            epsilon=epsilon,
+            rho=rho,
+            share=share,
+            error=error,
+            confidence=confidence,
+            delta=delta,
+            fresh=fresh,
         )
 
     def explain(
@@ -179,11 +186,18 @@ class Summary:
         share: Number | None = None,
         error: Number | None = None,
         confidence: float | None = None,
+        delta: Number | None = None,
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
         return self.query().explain(
-            epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
+            epsilon=epsilon,
+            rho=rho,
+            share=share,
+            error=error,
+            confidence=confidence,
+            delta=delta,
+            fresh=fresh,
         )
 
     def release(
@@ -194,11 +208,18 @@ class Summary:
         share: Number | None = None,
         error: Number | None = None,
         confidence: float | None = None,
+        delta: Number | None = None,
         fresh: bool = False,
     ) -> Release:
         """Charge the cost, then measure, add noise and finish; see `Session.sql`."""
         return self.query().release(
-            epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
+            epsilon=epsilon,
+            rho=rho,
+            share=share,
+            error=error,
+            confidence=confidence,
+            delta=delta,
+            fresh=fresh,
         )
 
     def collect(self, *_: Any, **__: Any) -> NoReturn:

@@ -26,7 +26,6 @@ from dpframe.plan.nodes import (
     Limit,
     Node,
     Project,
-    Scan,
     Sort,
     SortKey,
     chain,
@@ -66,14 +65,27 @@ class PrivateRows:
     """
 
     table: Table
+    """What is known of the columns of `base`."""
+    base: Node
     columns: Mapping[str, Expr]
-    """What each column is, over those of the table."""
+    """What each column is, over those of the base."""
     schema_of: Callable[[Mapping[str, Expr]], Mapping[str, pl.DataType]] = field(compare=False)
     predicates: tuple[Expr, ...] = ()
 
     def schema(self) -> Mapping[str, pl.DataType]:
         """The types by which selectors choose."""
         return self.schema_of(self.columns)
+
+    def node(self) -> Node:
+        """The rows that are kept, with the columns of the base."""
+        node = self.base
+        for predicate in self.predicates:
+            node = Filter(node, predicate)
+        return node
+
+    def is_usable(self, expr: Expr) -> bool:
+        """Whether a column is not one of a type that cannot be read."""
+        return not isinstance(expr, Column) or expr.name in self.table.domains
 
     def filter(self, conditions: Named) -> PrivateRows:
         """Keep the rows where all conditions hold."""
@@ -122,9 +134,7 @@ class PrivateRows:
                 why="rows are private; only aggregates of them can be released",
                 fix='.agg(pl.len()), or .agg(pl.col("x").mean())',
             )
-        node: Node = Scan(self.table.name)
-        for predicate in self.predicates:
-            node = Filter(node, predicate)
+        node = self.node()
         names = {key: f"k{i}" for i, key in enumerate(dict.fromkeys(key for _, key in by))}
         node = Aggregate(
             node,
