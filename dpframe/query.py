@@ -14,7 +14,7 @@ from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
-from dpframe.engines.base import Engine, request_for
+from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
 from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
@@ -171,6 +171,12 @@ class Query:
             self._compiled.private,
             "a choice is made among candidates that are known beforehand",
         )
+        if self._compiled.sets:
+            raise QueryError(
+                "a choice is made among the groups of one grouping",
+                why="totals and the groups that they are made of are not alike",
+                fix="GROUP BY ward, without ROLLUP, CUBE or GROUPING SETS",
+            )
         ballot = ballot_of(self._compiled, largest=largest)
         candidates = ballot.candidates.height
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
@@ -232,7 +238,7 @@ class Query:
     def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         if not offer.layout.parts:
             return ()
-        found = self._engine.measure(request_for(compiled, offer.layout))
+        found = measured(self._engine, compiled, offer.layout)
         return tuple(tuple(values) for values in found)
 
     def _noisy(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:

@@ -16,6 +16,7 @@ from dpframe.declare import Table
 from dpframe.errors import ParameterError, SQLError
 from dpframe.frontends.sql_clauses import (
     group_keys,
+    grouping_sets,
     refuse_what_is_too_large,
     refuse_wrong_ordinals,
     row_count,
@@ -24,8 +25,9 @@ from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_known import refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_parse import parse
-from dpframe.plan.exprs import AggregateCall, Column, Expr
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
 from dpframe.plan.nodes import (
+    GROUPING,
     HIDDEN,
     Aggregate,
     Filter,
@@ -188,6 +190,7 @@ class _Builder:
     """What the query calls the table."""
     keys: dict[exp.Expression, str] = field(default_factory=dict)
     aggregates: dict[AggregateCall, str] = field(default_factory=dict)
+    sets: tuple[tuple[str, ...], ...] = ()
 
     def build(self, select: exp.Select, names: list[str]) -> Node:
         rows = ExprReader(self.text, self._row_leaf)
@@ -197,6 +200,9 @@ class _Builder:
             node = Filter(node, rows.read(where.this))
         self.keys = {key: f"k{i}" for i, key in enumerate(group_keys(select, self.text))}
         keys = tuple((name, rows.read(key)) for key, name in self.keys.items())
+        self.sets = tuple(
+            tuple(self.keys[key] for key in keys) for keys in grouping_sets(select, self.text)
+        )
         groups = ExprReader(self.text, self._group_leaf)
         columns = [
             (name, groups.read(item.unalias()))
@@ -207,7 +213,8 @@ class _Builder:
         sort_keys, hidden = self._order(select, names)
         if not self.aggregates and not self.keys:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
-        node = Aggregate(node, keys, tuple((n, call) for call, n in self.aggregates.items()))
+        aggregates = tuple((n, call) for call, n in self.aggregates.items())
+        node = Aggregate(node, keys, aggregates, self.sets)
         if kept is not None:
             node = Filter(node, kept)
         node = Project(node, (*columns, *hidden))
@@ -277,6 +284,8 @@ class _Builder:
         key = self.keys.get(node)
         if key is not None:
             return Column(key, origin_of(node, self.text))
+        if isinstance(node, exp.Grouping | exp.GroupingId):
+            return self._grouping(node)
         if _is_aggregate(node):
             call = self._aggregate(node)
             name = self.aggregates.setdefault(call, f"a{len(self.aggregates)}")
@@ -291,6 +300,24 @@ class _Builder:
                 fix=f"GROUP BY {node.name}, or AVG({node.name})",
             )
         return None
+
+    def _grouping(self, node: exp.Expression) -> Expr:
+        """GROUPING(a, b): a bit for each key, set in rows that are not grouped by it."""
+        found: Expr | None = None
+        for item in node.expressions:
+            key = self.keys.get(item)
+            if key is None:
+                raise sql_error(
+                    item,
+                    self.text,
+                    "it is no group key",
+                    why="GROUPING says by which keys a row is grouped",
+                    fix=f"{node.key.upper()}(key), with a key of GROUP BY",
+                )
+            bit = Column(f"{GROUPING}{key}") if self.sets else literal(0)
+            higher = None if found is None else Call("multiply", (found, literal(2)))
+            found = bit if higher is None else Call("add", (higher, bit))
+        return literal(0) if found is None else found
 
     def _column(self, node: exp.Column) -> Column:
         if node.args.get("db") or node.table.lower() not in ("", self.alias.lower()):

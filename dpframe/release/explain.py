@@ -9,6 +9,7 @@ from dpframe.aggregates.compile import Compiled, layout_for
 from dpframe.declare import Row, Table
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal
 from dpframe.plan.nodes import (
+    GROUPING,
     HIDDEN,
     Aggregate,
     Filter,
@@ -117,6 +118,7 @@ def plan_text(plan: Node) -> list[str]:
     """The steps of a plan, topmost first, in the words of the query."""
     grouped = aggregate_of(plan)
     names = {name: expr_text(expr) for name, expr in (*grouped.keys, *grouped.aggregates)}
+    names |= {f"{GROUPING}{name}": f"GROUPING({expr_text(expr)})" for name, expr in grouped.keys}
     nodes = list(chain(plan))
     position = nodes.index(grouped)
     above, below = nodes[:position], nodes[position:]
@@ -135,6 +137,9 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
         case Aggregate():
             found = ", ".join(expr_text(call) for _, call in node.aggregates)
             keys = ", ".join(expr_text(key) for _, key in node.keys)
+            if node.sets:
+                texts = {name: expr_text(key) for name, key in node.keys}
+                keys = " and ".join(f"({', '.join(texts[n] for n in one)})" for one in node.sets)
             return f"aggregate {found}" + (f" by {keys}" if keys else "")
         case Project():
             shown = [(n, expr_text(e, names)) for n, e in node.columns if not n.startswith(HIDDEN)]
@@ -195,8 +200,13 @@ def _groups_text(compiled: Compiled) -> str:
     if not compiled.keys:
         return "1, the whole table"
     if compiled.private:
-        return _private_text(compiled)
-    return f"{compiled.groups:,}, all public: known from declared domains, present even if empty"
+        return _private_text(compiled) + _sets_text(compiled)
+    public = f"{compiled.groups:,}, all public: known from declared domains, present even if empty"
+    return public + _sets_text(compiled)
+
+
+def _sets_text(compiled: Compiled) -> str:
+    return f"; in {len(compiled.sets)} groupings that share the cost" if compiled.sets else ""
 
 
 def _private_text(compiled: Compiled) -> str:

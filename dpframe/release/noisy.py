@@ -16,8 +16,8 @@ from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
 from dpframe.mechanisms import Source
-from dpframe.plan.domains import Domain
-from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort
+from dpframe.plan.domains import Domain, Type
+from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
 from dpframe.plan.stages import STAGED, Staging
 
 ROW = "__dpframe_row"
@@ -65,7 +65,7 @@ def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.Da
     rows = pl.DataFrame({ROW: pl.Series(numbers, dtype=pl.Int64)})
     if not parts.compiled.keys:
         return rows
-    return pl.concat([parts.compiled.frame[rows[ROW]], rows], how="horizontal")
+    return pl.concat([parts.compiled.shown[rows[ROW]], rows], how="horizontal")
 
 
 def with_aggregates(
@@ -89,6 +89,10 @@ def with_aggregates(
 def domains_after_aggregate(compiled: Compiled) -> dict[str, Domain]:
     """What is known of the columns that post-processing starts from."""
     known = {name: key.domain for name, key in compiled.keys}
+    if compiled.sets:
+        known = {name: domain.with_nullable(True) for name, domain in known.items()}
+        flag = Domain(Type.INT, 0, 1, nullable=False)
+        known |= {f"{GROUPING}{name}": flag for name, _ in compiled.keys}
     return known | {name: found.result for name, found in compiled.aggregates}
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -99,8 +99,13 @@ def _keyed(
 
 
 def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
-    """What to store after a release: every part, and its sums over keys that can be dropped."""
+    """What to store after a release: every part, and its sums over keys that can be dropped.
+
+    Of several groupings, each is kept like a query of its own.
+    """
     compiled, layout = parts.compiled, parts.layout
+    if compiled.sets:
+        return {k: v for one in _pieces(parts) for k, v in kept_parts(one, version).items()}
     kept: dict[str, bytes] = {}
     if compiled.groups > _MOST_KEPT:
         return kept
@@ -114,6 +119,16 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
                 values, times = summed
                 kept[key_of(layout.parts[i])] = _encoded(law, times, values, layout.bits[i])
     return kept
+
+
+def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
+    """What was measured for each grouping, finer ones first: a measured total replaces their sums."""
+    start, found = 0, []
+    for one in parts.compiled.groupings:
+        end = start + one.groups
+        found.append(replace(parts, compiled=one, values=tuple(v[start:end] for v in parts.values)))
+        start = end
+    return iter(sorted(found, key=lambda piece: -len(piece.compiled.keys)))
 
 
 def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...]]:
@@ -186,11 +201,33 @@ def reusable(
     deviation of each aggregate stays within `limits` (what the cost that was said would buy), or
     where no cost was said.
     """
+    if compiled.sets:
+        return _joined(
+            compiled, [reusable(one, find, version, limits) for one in compiled.groupings]
+        )
     for norm in (1, 2):
         found = _found_in(compiled, find, version, norm, limits)
         if found is not None:
             return found
     return None
+
+
+def _joined(compiled: Compiled, pieces: Sequence[NoisyParts | None]) -> NoisyParts | None:
+    """The groupings as one answer, if all are known, with noise of the same laws."""
+    known = [piece for piece in pieces if piece is not None]
+    first = known[0] if known else None
+    if first is None or len(known) < len(pieces):
+        return None
+    layout = first.layout
+    for piece in known:
+        alike = piece.layout.parts == layout.parts and piece.layout.bits == layout.bits
+        if not alike or piece.laws != first.laws or layout.context.norm != piece.layout.context.norm:
+            return None
+    values = tuple(
+        tuple(v for piece in known for v in piece.values[i]) for i in range(len(layout.parts))
+    )
+    context = compiled.context(layout.context.norm)
+    return NoisyParts(compiled, replace(layout, context=context), first.laws, values)
 
 
 def _found_in(
