@@ -18,6 +18,7 @@ from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
 from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
+from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.explain import explain
 from dpframe.release.kept_keys import kept_keys, with_known_keys
@@ -134,7 +135,8 @@ class Query:
         known = None if fresh else self._known(compiled, cost)
         if known is not None:
             note = "measured before: no cost"
-            return Release(known, Loss.none(), self._asking.source, note=note, reused=True)
+            parts = reconciled(known)
+            return Release(parts, Loss.none(), self._asking.source, note=note, reused=True)
         offer = self._offer(compiled, cost)
         if compiled.table.public:
             if compiled.awaits_keys:
@@ -156,7 +158,7 @@ class Query:
         if version is not None and self._version() == version:  # it did not change meanwhile
             chosen = kept_keys(compiled, version) if offer.selection is not None else {}
             charge.store({**chosen, **kept_parts(parts, version)})
-        return Release(parts, offer.loss, self._asking.source)
+        return Release(reconciled(parts), offer.loss, self._asking.source)
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
         """Charge the cost, then choose the best candidates; see `Session.select`."""

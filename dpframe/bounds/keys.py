@@ -82,6 +82,12 @@ def with_chosen(public: pl.DataFrame, chosen: pl.DataFrame, names: list[str]) ->
     return _product([public, chosen] if public.width else [chosen], names)
 
 
+def covers_every_row(key: Typed, public: pl.Series) -> bool:
+    """Whether every row has one of a key's public values, so that its groups add up to all rows."""
+    listed = key.domain.values is not None and key.domain.nullable
+    return not listed and (not key.domain.nullable or public.null_count() > 0)
+
+
 def in_sets(frames: Sequence[pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
     """The groups of several groupings as one table: NULL for keys that a row is not grouped by.
 

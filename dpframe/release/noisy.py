@@ -15,7 +15,7 @@ from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
-from dpframe.mechanisms import Source
+from dpframe.mechanisms import Law, Source
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
 from dpframe.plan.stages import STAGED, Staging
@@ -33,6 +33,30 @@ class Noise(Protocol):
 
     def draw(self, n: int, source: Source) -> NDArray[Any]:
         """Return n independent draws."""
+
+
+class Mixed:
+    """The noise of a sum of independent draws: of averaged measurements, or of added-up groups.
+
+    It is drawn exactly, term by term. Its tail has no closed form, so intervals redraw it.
+    """
+
+    def __init__(self, terms: Sequence[tuple[Law, int, int]]) -> None:
+        """Take terms (law, weight, how many independent draws)."""
+        self.terms = tuple(terms)
+
+    @property
+    def variance(self) -> float:
+        """The variance of one draw."""
+        return sum(law.variance * weight**2 * times for law, weight, times in self.terms)
+
+    def draw(self, n: int, source: Source) -> NDArray[Any]:
+        """Return n independent draws."""
+        total = np.zeros(n, dtype=object)
+        for law, weight, times in self.terms:
+            for _ in range(times):
+                total = total + law.draw(n, source).astype(object) * weight
+        return total
 
 
 @dataclass(frozen=True, slots=True)
