@@ -177,7 +177,7 @@ def _refuse_many(number: int, text: str) -> None:
 
 def _refuse_constants(keys: Sequence[exp.Expression], text: str) -> None:
     for key in keys:
-        if not key.find(exp.Column):
+        if not key.find(exp.Column, exp.AggFunc):
             raise sql_error(
                 key,
                 text,
