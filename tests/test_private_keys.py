@@ -93,7 +93,8 @@ def test_public_keys_are_present_even_if_empty_beside_private_ones(engine: Any, 
 def test_explain_says_how_keys_are_chosen_before_anything_is_spent() -> None:
     asked = session(unit=dp.Unit("pid", max_rows=3))
     text = asked.query("SELECT name, ward, COUNT(*) FROM t GROUP BY name, ward").explain(epsilon=1)
-    assert "the keys name are not public" in text
+    assert "keys that are not public are chosen first: name" in text
+    assert "discrete Laplace noise with 67% of the cost" in text
     assert "all 4 combinations of the public keys" in text
     assert "thresholded Laplace selection with 33% of the cost" in text
     assert "one with over 16 has no say" in text

@@ -213,8 +213,8 @@ def _private_text(compiled: Compiled) -> str:
     private = [expr_text(key.expr) for name, key in compiled.keys if name in compiled.private]
     names = ", ".join(private)
     if compiled.chosen is not None:
-        return f"{compiled.groups:,}, with keys {names} that were released before"
-    chosen = f"the keys {names} are not public, and are chosen first"
+        return f"{compiled.groups:,}, over keys that were released before: {names}"
+    chosen = f"keys that are not public are chosen first: {names}"
     if len(private) == len(compiled.keys):
         return chosen
     return f"{chosen}; each with all {compiled.frame.height:,} combinations of the public keys"
@@ -240,6 +240,8 @@ def _noise_text(offer: Offer, index: int) -> str:
     step = offer.layout.step(index)
     error = law.half_width(0.95) * step
     share = float(offer.layout.shares[index])
+    if offer.selection is not None:
+        share *= float(1 - SELECTION_SHARE)
     return (
         f"{offer.noise} noise with {share:.0%} of the cost;"
         f" 95% of the time within ± {number(error, error)}"

@@ -23,14 +23,17 @@ from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
 from dpframe.plan.parts import CountUnits, Part
-from dpframe.release.kept_keys import Find, canonical_names, chosen_words, table_words
+from dpframe.release.kept_keys import (
+    MOST_KEPT,
+    Find,
+    canonical_names,
+    chosen_words,
+    table_words,
+)
 from dpframe.release.noisy import Mixed, NoisyParts
 
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
-
-_MOST_KEPT = 100_000
-"""Answers with more groups than this are not kept: the ledger is no data warehouse."""
 
 _MOST_DROPPED = 3
 """Sums over keys are kept for queries of up to this many keys."""
@@ -81,7 +84,7 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
     if compiled.sets:
         return {k: v for one in _pieces(parts) for k, v in kept_parts(one, version).items()}
     kept: dict[str, bytes] = {}
-    if compiled.groups > _MOST_KEPT:
+    if compiled.groups > MOST_KEPT:
         return kept
     for keys in _subsets(compiled, layout.context.norm):
         key_of = _keyed(compiled, keys, layout.context.norm, version)

@@ -769,6 +769,9 @@ SELECT DISTINCT name, COUNT(*) FROM visits
 --! SQLError 1:8 | DISTINCT is not answered | DISTINCT
 SELECT DISTINCT ON (ward) name FROM visits
 ;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT ward FROM visits ORDER BY COUNT(*)
+;
 --! SQLError 1:17 | the query returns rows | *
 SELECT DISTINCT * FROM visits
 ;
