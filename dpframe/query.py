@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.bounds.keys import refuse_private
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
@@ -167,17 +166,6 @@ class Query:
                 f"{self._compiled.table.name} is public",
                 why="its scores are released exactly, at no cost",
                 fix="session.sql(...) with ORDER BY the score, and LIMIT",
-            )
-        refuse_private(
-            self._compiled.keys,
-            self._compiled.private,
-            "a choice is made among candidates that are known beforehand",
-        )
-        if self._compiled.sets:
-            raise QueryError(
-                "a choice is made among the groups of one grouping",
-                why="totals and the groups that they are made of are not alike",
-                fix="GROUP BY ward, without ROLLUP, CUBE or GROUPING SETS",
             )
         ballot = ballot_of(self._compiled, largest=largest)
         candidates = ballot.candidates.height

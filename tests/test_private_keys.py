@@ -237,6 +237,11 @@ def test_a_choice_needs_candidates_that_are_known() -> None:
     assert asked.select(BY_NAME, epsilon=1, keys={"name": ["ann", "zoe"]}).winner == "ann"
 
 
+def test_a_choice_is_among_the_groups_of_one_grouping() -> None:
+    with pytest.raises(dp.QueryError, match="one grouping"):
+        session().select("SELECT ward, COUNT(*) FROM t GROUP BY ROLLUP (ward)", epsilon=1)
+
+
 def test_keys_alone_have_no_error_to_meet() -> None:
     with pytest.raises(dp.ParameterError, match="says nothing about keys"):
         session().sql("SELECT DISTINCT name FROM t", error=10)
