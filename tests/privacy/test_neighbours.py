@@ -300,6 +300,19 @@ def test_a_name_that_polars_takes_for_a_pattern_is_a_name(engine_name: Any) -> N
     assert answer(frame, grouped, columns=columns, engine=engine_name) == [[1, 3]]
 
 
+def test_a_column_of_the_table_may_be_called_as_one_of_ours(engine_name: Any) -> None:
+    """Polars computed the sum of lengths from the coded c0, which it had named c1."""
+    texts = pl.Series("c1", ["", "icu"], dtype=pl.Enum(["er", "icu", ""]))
+    frame = pl.DataFrame({"c0": [-1000, 7]}).with_columns(texts)
+    columns = {"c0": dp.Range(-1000, 1000), "c1": dp.Keys(["er", "", "icu"])}
+    sql = (
+        "SELECT c1, SUM(GREATEST(-3, LEAST(LENGTH(c1), 3))), SUM(c0), AVG(5 // c0) FROM t"
+        " WHERE NOT (c1 > '') GROUP BY c1, COALESCE('1' = 'abc', c1 IS NULL)"
+    )
+    found = answer(frame, sql, columns=columns, engine=engine_name)
+    assert found[:2] == [[0, 0, 0], [-1000, 0, 0]]
+
+
 def test_a_value_beyond_the_last_key_is_no_key(engine_name: Any) -> None:
     frame = pl.DataFrame({"x": [1, 2, 99, -5], "b": [True, False, False, None]})
     columns = {"x": dp.Keys([1, 2, 3]), "b": dp.Keys([True])}
