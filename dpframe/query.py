@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.bounds.keys import refuse_private
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
-from dpframe.engines.base import Engine, request_for
+from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
 from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
+from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.explain import explain
 from dpframe.release.kept_keys import kept_keys, with_known_keys
@@ -140,7 +140,8 @@ class Query:
         known = None if fresh else self._known(compiled, cost)
         if known is not None:
             note = "measured before: no cost"
-            return Release(known, Loss.none(), self._asking.source, note=note, reused=True)
+            parts = reconciled(known)
+            return Release(parts, Loss.none(), self._asking.source, note=note, reused=True)
         offer = self._offer(compiled, cost)
         if compiled.table.public:
             if compiled.awaits_keys:
@@ -162,7 +163,7 @@ class Query:
         if version is not None and self._version() == version:  # it did not change meanwhile
             chosen = kept_keys(compiled, version) if offer.selection is not None else {}
             charge.store({**chosen, **kept_parts(parts, version)})
-        return Release(parts, offer.loss, self._asking.source)
+        return Release(reconciled(parts), offer.loss, self._asking.source)
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
         """Charge the cost, then choose the best candidates; see `Session.select`."""
@@ -172,11 +173,6 @@ class Query:
                 why="its scores are released exactly, at no cost",
                 fix="session.sql(...) with ORDER BY the score, and LIMIT",
             )
-        refuse_private(
-            self._compiled.keys,
-            self._compiled.private,
-            "a choice is made among candidates that are known beforehand",
-        )
         ballot = ballot_of(self._compiled, largest=largest)
         candidates = ballot.candidates.height
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
@@ -238,7 +234,7 @@ class Query:
     def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         if not offer.layout.parts:
             return ()
-        found = self._engine.measure(request_for(compiled, offer.layout))
+        found = measured(self._engine, compiled, offer.layout)
         return tuple(tuple(values) for values in found)
 
     def _noisy(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:

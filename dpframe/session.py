@@ -11,7 +11,6 @@ from typing import Any
 
 from dpframe.aggregates.compile import compile_plan, tables_of
 from dpframe.bounds.derive import visible_table
-from dpframe.bounds.keys import refuse_private
 from dpframe.bounds.lower import Lowering
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
@@ -32,6 +31,7 @@ from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
 from dpframe.release.noisy import PostProcessing
+from dpframe.release.selection import refuse_without_delta
 from dpframe.release.table import Release
 
 
@@ -286,9 +286,7 @@ class Session:
         compiled = compile_plan(plan, Lowering(tables, engine.is_unique), engine.evaluate)
         PostProcessing(compiled).check()
         for budget in (self._ledger.budget, self._own_budget):
-            if budget.delta is None and not compiled.table.public:
-                why = f"choosing some takes a delta, which the budget ({budget}) has not"
-                refuse_private(compiled.keys, compiled.private, why)
+            refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         return Query(asking, compiled, engine, lambda: self._version(names), asked)
 

@@ -929,7 +929,9 @@ def statements(draw: Draw, world: World) -> str:
     text = f"SELECT {', '.join(items)} FROM t"
     if rows.below(5) < 3:
         text += f" WHERE {_where(rows)}"
-    if group_by:
+    if group_by and rows.below(6) == 0:
+        text += f" GROUP BY {rows.pick('ROLLUP', 'CUBE', 'GROUPING SETS')} ({', '.join(keys)})"
+    elif group_by:
         text += f" GROUP BY {', '.join(group_by)}"
     if rows.below(4) == 0:
         symbol, least = rows.pick(">", ">=", "<>"), rows.pick("0", "3", "-1.5")

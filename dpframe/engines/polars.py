@@ -27,6 +27,9 @@ from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import CodedSum, CountUnits
 from dpframe.plan.stages import Staging
 
+OWN = "__dpframe_own_"
+"""What names of computed columns begin with, while those of the table are still there."""
+
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
     pl.Int8(): (8, True),
     pl.Int16(): (16, True),
@@ -169,8 +172,14 @@ class PolarsEngine(Engine):
                 columns.append(code_of(part, request.table).alias(f"c{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        # Not `select`: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes a single row.
-        return rows.with_columns(columns)
+        # Not `select` at once: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes one row.
+        # And not under the final names: where a column of the table is called c1 as well, Polars
+        # may compute other columns from the new one.
+        names = [found.meta.output_name() for found in columns]
+        beside = rows.with_columns(
+            found.alias(f"{OWN}{n}") for found, n in zip(columns, names, strict=True)
+        )
+        return beside.select(pl.col(f"{OWN}{n}").alias(n) for n in names) if names else rows
 
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""

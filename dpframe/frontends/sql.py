@@ -13,6 +13,7 @@ from dpframe.errors import ParameterError, SQLError
 from dpframe.frontends.sql_aggregates import AggregateReader
 from dpframe.frontends.sql_clauses import (
     group_keys,
+    grouping_sets,
     refuse_what_is_too_large,
     refuse_wrong_ordinals,
     row_count,
@@ -163,7 +164,8 @@ class _Statement:
 
     def _aggregated(self, select: exp.Select, known: Known, names: list[str]) -> Node:
         scope = self.rows.scope(select, known)
-        reader = AggregateReader(self.text, scope, group_keys(select, self.text))
+        keys, sets = group_keys(select, self.text), grouping_sets(select, self.text)
+        reader = AggregateReader(self.text, scope, keys, sets)
         columns = [
             (name, reader.groups.read(item.unalias()))
             for name, item in zip(names, select.expressions, strict=True)
@@ -173,7 +175,7 @@ class _Statement:
         sort_keys, hidden = self._group_order(select, names, scope, reader)
         if not reader.aggregates and not reader.keys:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
-        node: Node = Aggregate(scope.node, reader.keys, reader.aggregates)
+        node: Node = Aggregate(scope.node, reader.keys, reader.aggregates, reader.sets)
         if kept is not None:
             node = Filter(node, kept)
         node = Project(node, (*columns, *hidden))

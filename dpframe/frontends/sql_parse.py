@@ -93,7 +93,9 @@ def _group_distinct(select: exp.Select) -> None:
     if distinct is None or distinct.args.get("on"):
         return
     grouped = select.args.get("group") or select.args.get("having")
-    if not grouped and not any(item.find(exp.AggFunc) for item in select.expressions):
+    order = select.args.get("order")
+    shown = [*select.expressions, *(order.expressions if order is not None else [])]
+    if not grouped and not any(item.find(exp.AggFunc) for item in shown):
         select.set("distinct", None)
         select.set("group", exp.Group(all=True))
 

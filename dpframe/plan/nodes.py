@@ -14,6 +14,9 @@ RESERVED = "__dpframe"
 HIDDEN = f"{RESERVED}_sort"
 """Columns whose names begin so exist only to sort by, and are dropped at the end."""
 
+GROUPING = "__dpframe_grouping_"
+"""Columns whose names begin so say of a key whether a row is *not* grouped by it: 0 or 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -109,6 +112,8 @@ class Aggregate(Node):
     parent: Node
     keys: tuple[tuple[str, Expr], ...]
     aggregates: tuple[tuple[str, AggregateCall], ...]
+    sets: tuple[tuple[str, ...], ...] = ()
+    """Several groupings, each by some of the keys (ROLLUP and the like); none for one by all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from dpframe.aggregates.compile import Compiled, Layout, compile_plan, layout_fo
 from dpframe.bounds.keys import ChosenKeys
 from dpframe.bounds.sensitivity import COUNT_BITS
 from dpframe.declare import Table, declare
-from dpframe.engines.base import Engine, request_for
+from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_text import ROWS
 from dpframe.engines.polars import PolarsEngine
@@ -169,6 +169,7 @@ class Harness:
         self.seen["replaced"] += compiled.table.neighbors == "replace"
         self.functions.update(functions_of(compiled))
         mark = zlib.crc32(sql.encode())  # what is done to some cases only, is done to the same ones
+        self.seen["sets"] += bool(compiled.sets)
         if compiled.private:
             self.seen["private"] += 1
             plans = self._with_keys(tables, plans, mark)
@@ -187,8 +188,10 @@ class Harness:
                 continue  # rows are not weighted: the same integers, the same claims
             exact = {
                 place: raising_nothing(
-                    lambda engine=place[0], opened=opened: opened.engine.measure(
-                        request_for(plans[engine], layout)  # noqa: B023
+                    lambda engine=place[0], opened=opened: measured(
+                        opened.engine,
+                        plans[engine],
+                        layout,  # noqa: B023
                     ),
                     place[0],
                 )

@@ -41,7 +41,7 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     run(CASES // SHARDS, 7919 * shard, harness, shrink=False)
     assert harness.seen["cases"] >= CASES // SHARDS
     assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
-    for kind in ("grouped", "weighted", "replaced", "released"):
+    for kind in ("grouped", "weighted", "replaced", "released", "private", "sets"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
@@ -317,6 +317,19 @@ def test_a_name_that_polars_takes_for_a_pattern_is_a_name(engine_name: Any) -> N
     assert answer(frame, asked, columns=columns, engine=engine_name) == [[26], [7]]
     grouped = 'SELECT "^a$" + 1 AS k, COUNT(*) FROM t WHERE "^a$" > 0 GROUP BY k'
     assert answer(frame, grouped, columns=columns, engine=engine_name) == [[1, 3]]
+
+
+def test_a_column_of_the_table_may_be_called_as_one_of_ours(engine_name: Any) -> None:
+    """Polars computed the sum of lengths from the coded c0, which it had named c1."""
+    texts = pl.Series("c1", ["", "icu"], dtype=pl.Enum(["er", "icu", ""]))
+    frame = pl.DataFrame({"c0": [-1000, 7]}).with_columns(texts)
+    columns = {"c0": dp.Range(-1000, 1000), "c1": dp.Keys(["er", "", "icu"])}
+    sql = (
+        "SELECT c1, SUM(GREATEST(-3, LEAST(LENGTH(c1), 3))), SUM(c0), AVG(5 // c0) FROM t"
+        " WHERE NOT (c1 > '') GROUP BY c1, COALESCE('1' = 'abc', c1 IS NULL)"
+    )
+    found = answer(frame, sql, columns=columns, engine=engine_name)
+    assert found[:2] == [[0, 0, 0], [-1000, 0, 0]]
 
 
 def test_a_value_beyond_the_last_key_is_no_key(engine_name: Any) -> None:

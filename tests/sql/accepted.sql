@@ -556,10 +556,59 @@ SELECT name, COUNT(*) AS n FROM visits WHERE name = 'Ann' OR 'bob' = name OR nam
 -- a text, or NULL
 SELECT name, COUNT(*) AS n FROM visits WHERE name = 'Ann' OR name IS NULL GROUP BY name;
 -- only NULL
-SELECT name, COUNT(*) AS n FROM visits WHERE name IS NULL GROUP BY name;
+SELECT name, sex, COUNT(*) AS n FROM visits WHERE name IS NULL GROUP BY name, sex;
 -- keys derived from a list
 SELECT UPPER(name) AS k, sex, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob') GROUP BY k, sex;
 -- a list for each of two columns
 SELECT name, id % 5 AS i, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob') AND id IN (1, 2, 3, 4) GROUP BY ALL;
 -- a condition that narrows both sides of OR
 SELECT name, COUNT(*) AS n FROM visits WHERE (name = 'Ann' AND age > 20) OR (name = 'bob' AND sex = 'f') GROUP BY name;
+-- == several groupings
+-- a rollup
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, ward);
+-- a rollup in order
+SELECT sex, ward, SUM(age) AS s, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, ward) ORDER BY GROUPING(sex), GROUPING(ward), sex, ward NULLS LAST;
+-- a cube
+SELECT sex, ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY CUBE (sex, ward);
+-- a cube of expressions
+SELECT age // 50 AS h, sex, COUNT(*) AS n FROM visits GROUP BY CUBE (age // 50, sex);
+-- a cube of aliases
+SELECT age // 50 AS h, UPPER(sex) AS u, COUNT(*) AS n FROM visits GROUP BY CUBE (h, u);
+-- grouping sets
+SELECT sex, ward, active, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((sex, ward), (active), ());
+-- grouping sets without parentheses
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS (sex, ward);
+-- a rollup beside a key
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY sex, ROLLUP (ward);
+-- two rollups
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex), ROLLUP (ward);
+-- a rollup of pairs
+SELECT sex, ward, active, COUNT(*) AS n FROM visits GROUP BY ROLLUP ((sex, ward), active);
+-- a rollup inside grouping sets
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS (ROLLUP (sex), (ward));
+-- GROUPING of one key and of two
+SELECT sex, ward, COUNT(*) AS n, GROUPING(ward) AS g, GROUPING(sex, ward) AS h, GROUPING_ID(ward, sex) AS i FROM visits GROUP BY CUBE (sex, ward);
+-- GROUPING in HAVING
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, ward) HAVING GROUPING(ward) = 1 AND n > 5;
+-- GROUPING in CASE
+SELECT CASE WHEN GROUPING(sex) = 1 THEN 'all' ELSE sex END AS who, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex);
+-- a total beside months
+SELECT MONTH(day) AS m, COUNT(*) AS n, SUM(score) AS s FROM visits WHERE sex = 'f' GROUP BY ROLLUP (m);
+-- a key that is NULL in the data, and in totals
+SELECT active, COUNT(*) AS n, GROUPING(active) AS g FROM visits GROUP BY ROLLUP (active);
+-- COALESCE of a key that totals lack
+SELECT COALESCE(sex, 'all') AS who, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex) HAVING sex IS NULL OR n > 10;
+-- units in a rollup
+--: unit
+SELECT sex, COUNT(DISTINCT id) AS n, COUNT(*) AS r FROM visits GROUP BY ROLLUP (sex);
+-- no grouping but the whole
+SELECT COUNT(*) AS n FROM visits GROUP BY GROUPING SETS (());
+-- a rollup of a private key
+--: private
+SELECT name, sex, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, name);
+-- a cube of a private and a public key
+--: private
+SELECT name, sex, COUNT(*) AS n, SUM(age) AS s, GROUPING(name) AS g FROM visits GROUP BY CUBE (name, sex);
+-- grouping sets of two private keys
+--: private
+SELECT LENGTH(name) AS l, id // 30 AS i, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((l), (i), ());

@@ -495,17 +495,8 @@ SELECT id, COUNT(*) FROM visits GROUP BY id
 --! QueryError 1:38 | groups | age
 SELECT COUNT(*) FROM visits GROUP BY age, score, day
 ;
---! SQLError 1:44 | ROLLUP is not answered | ROLLUP
-SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)
-;
 --! SQLError 1:54 | ROLLUP is not answered | ROLLUP
 SELECT ward, COUNT(*) FROM visits GROUP BY ward WITH ROLLUP
-;
---! SQLError 1:44 | CUBE is not answered | CUBE
-SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, sex)
-;
---! SQLError 1:44 | GROUPING SETS is not answered | GROUPING SETS
-SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), ())
 ;
 --! SQLError 1:44 | GROUP BY takes a column | 3
 SELECT ward, COUNT(*) FROM visits GROUP BY 3
@@ -763,6 +754,9 @@ SELECT DISTINCT name, COUNT(*) FROM visits
 --! SQLError 1:8 | DISTINCT is not answered | DISTINCT
 SELECT DISTINCT ON (ward) name FROM visits
 ;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT ward FROM visits ORDER BY COUNT(*)
+;
 --! SQLError 1:17 | the query returns rows | *
 SELECT DISTINCT * FROM visits
 ;
@@ -774,4 +768,42 @@ SELECT DISTINCT tags FROM visits
 ;
 --! SQLError 1:43 | neither a group key nor inside an aggregate | age
 SELECT DISTINCT name FROM visits ORDER BY age
+;
+
+-- == several groupings
+--! SQLError 1:52 | a grouping takes columns | 2
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (2)
+;
+--! SQLError 1:35 | a grouping is listed twice | GROUP BY
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), (ward))
+;
+--! SQLError 1:35 | a grouping is listed twice | GROUP BY
+SELECT ward, COUNT(*) FROM visits GROUP BY ward, ROLLUP (ward)
+;
+--! SQLError 1:35 | there are 128 groupings | GROUP BY
+SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, sex, active, age, score, day, "Home Zip")
+;
+--! QueryError 1:52 | has no public set of values | cost
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (cost, ward)
+;
+--! QueryError 1:52 | names the protected unit | id
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (id, ward)
+;
+--! QueryError 1:44 | groups | ward
+SELECT COUNT(*) FROM visits GROUP BY CUBE (ward), age, score, day
+;
+--! SQLError 1:17 | it is no group key | sex
+SELECT GROUPING(sex), COUNT(*) FROM visits GROUP BY ROLLUP (ward)
+;
+--! SQLError 1:31 | an aggregate cannot stand here | GROUPING(ward)
+SELECT COUNT(*) FILTER (WHERE GROUPING(ward) = 0) FROM visits GROUP BY ROLLUP (ward)
+;
+--! SQLError 1:52 | an aggregate cannot stand here | COUNT(*)
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (COUNT(*))
+;
+--! SQLError 1:8 | neither a group key nor inside an aggregate | age
+SELECT age, COUNT(*) FROM visits GROUP BY ROLLUP (ward, sex)
+;
+--! SQLError 1:56 | no such column | nothing
+SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, nothing)
 ;
