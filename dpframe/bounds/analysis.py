@@ -81,6 +81,9 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
     if function.name == "multiply" and args[0].expr == args[1].expr:
         # x * x is never negative, which intervals alone do not see.
         function, args = FUNCTIONS["square"], args[:1]
+    other = function.instead(tuple(a.domain for a in args))
+    if other is not None:  # a date plus a number is no sum of numbers
+        function, call = FUNCTIONS[other[0]], replace(call, params=other[1])
     types = function.coerce(tuple(a.domain for a in args), call.params)
     args = tuple(_converted(a, t) for a, t in zip(args, types, strict=True))
     if function.keeps_integers and args[0].domain.type is Type.INT:

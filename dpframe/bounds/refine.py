@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, time
 from typing import Any
 
 from dpframe.plan.domains import Domain, Type
@@ -68,6 +69,8 @@ def _compared(domain: Domain, op: str, value: Any) -> Domain:
         return domain
     if not domain.is_bounded or domain.type is Type.BOOL:
         return domain
+    if domain.type is Type.DATE and isinstance(value, datetime) and value.time() == time():
+        value = value.date()  # day < TIMESTAMP '2024-01-01 00:00:00'
     try:
         bound = value if domain.type.is_number else literal_as(value, domain.type)
     except Refused:

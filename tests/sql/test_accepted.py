@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import polars as pl
@@ -19,8 +19,17 @@ import dpframe as dp
 FILE = Path(__file__).parent / "accepted.sql"
 
 
-def statements() -> Iterator[tuple[str, str, bool]]:
-    """The claim above each statement, its text, and whether it is about units."""
+class Accepted(NamedTuple):
+    """A statement, the claim above it, and the lines that say how it is asked."""
+
+    claim: str
+    text: str
+    about_units: bool
+    plain: str
+    dialect: str
+
+
+def statements() -> Iterator[Accepted]:
     for chunk in re.split(r";[ \t]*\n", FILE.read_text(encoding="utf-8")):
         lines = chunk.split("\n")
         first = next((i for i, line in enumerate(lines) if line and not line.startswith("--")), 0)
@@ -28,7 +37,11 @@ def statements() -> Iterator[tuple[str, str, bool]]:
         text = "\n".join(lines[first:]).strip()
         if text:
             claims = [line[3:] for line in above if line.startswith("-- ")]
-            yield claims[-1], text, "--: unit" in above
+            plain = next((line[4:] for line in above if line.startswith("--= ")), text)
+            dialects = [line[12:] for line in above if line.startswith("--: dialect ")]
+            yield Accepted(
+                claims[-1], text, "--: unit" in above, plain, (dialects or ["duckdb"])[0]
+            )
 
 
 STATEMENTS = list(statements())
@@ -90,27 +103,26 @@ def compare(text: str, release: dp.Release, expected: list[tuple[Any, ...]]) -> 
 
 @pytest.mark.usefixtures("no_noise")
 @pytest.mark.parametrize("place", PLACES, ids=lambda p: f"{p[0]}-{'gaps' * p[1]}-{'unit' * p[2]}")
-@pytest.mark.parametrize(
-    ("claim", "text", "about_units"), STATEMENTS, ids=[s[0] for s in STATEMENTS]
-)
+@pytest.mark.parametrize("accepted", STATEMENTS, ids=[s.claim for s in STATEMENTS])
 def test_without_noise_the_answer_is_that_of_plain_duckdb(
-    claim: str,
-    text: str,
-    about_units: bool,
+    accepted: Accepted,
     place: tuple[str, bool, bool],
     sessions: dict[tuple[str, bool, bool], dp.Session],
     plain: dict[bool, duckdb.DuckDBPyConnection],
 ) -> None:
-    if about_units and not place[2]:
+    if accepted.about_units and not place[2]:
         pytest.skip("each row is its own unit")
-    expected = plain[place[1]].execute(text).fetchall()
-    compare(text, sessions[place].sql(text, epsilon=1, fresh=True), expected)
+    expected = plain[place[1]].execute(accepted.plain).fetchall()
+    release = sessions[place].sql(
+        accepted.text, epsilon=1, fresh=True, dialect=accepted.dialect
+    )
+    compare(accepted.text, release, expected)
 
 
-def test_there_are_at_least_150_statements_with_claims_of_their_own() -> None:
-    assert len(STATEMENTS) >= 150
-    assert len({text for _, text, _ in STATEMENTS}) == len(STATEMENTS)
-    assert len({claim for claim, _, _ in STATEMENTS}) > 0.95 * len(STATEMENTS)
+def test_there_are_at_least_300_statements_with_claims_of_their_own() -> None:
+    assert len(STATEMENTS) >= 300
+    assert len({(s.text, s.dialect) for s in STATEMENTS}) == len(STATEMENTS)
+    assert len({s.claim for s in STATEMENTS}) > 0.95 * len(STATEMENTS)
 
 
 # --- statements that nobody thought of -----------------------------------------------------------
