@@ -41,6 +41,35 @@ class Asking:
         return None if self.queries is None else Fraction(1, self.queries)
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the text of a question itself says about its cost."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+    def cost(self, given: Cost) -> Cost:
+        """The cost that was said, in the text or beside it; not in both places."""
+        if self.epsilon is None:
+            return given
+        if given.is_said:
+            raise ParameterError(
+                "the cost is said twice",
+                why=f"the statement itself has OPTIONS(epsilon = {float(self.epsilon):g})",
+                fix="leave it out of the call, or out of the statement",
+            )
+        return Cost(epsilon=self.epsilon)
+
+    def check(self, loss: Loss) -> None:
+        """Refuse what would cost more delta than the text allows."""
+        if self.delta is not None and loss.delta > self.delta:
+            raise QueryError(
+                f"the answer costs delta {float(loss.delta):.3g}",
+                why=f"the statement itself has OPTIONS(delta = {float(self.delta):g})",
+                fix="declare the keys with dp.Keys([...]), or allow more delta",
+            )
+
+
 class Query:
     """A question that was understood and costs nothing yet."""
 
@@ -51,12 +80,14 @@ class Query:
         engine: Engine,
         version: Callable[[], str | None],
         asked: str,
+        said: Said | None = None,
     ) -> None:
         self._asking = asking
         self._compiled = compiled
         self._engine = engine
         self._version = version
         self._asked = asked
+        self._said = said or Said()
 
     def cost(
         self,
@@ -69,7 +100,7 @@ class Query:
         fresh: bool = False,
     ) -> Loss:
         """What a release would be charged. It spends nothing."""
-        cost = Cost(epsilon, rho, share, error, confidence)
+        cost = self._said.cost(Cost(epsilon, rho, share, error, confidence))
         if not fresh and self._known(cost) is not None:
             return Loss.none()
         return self._offer(cost).loss
@@ -86,7 +117,7 @@ class Query:
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
         cost, ledger = Cost(epsilon, rho, share, error, confidence), self._asking.ledger
-        room = ledger.room
+        cost, room = self._said.cost(cost), ledger.room
         if not fresh and self._known(cost) is not None:
             free = "nothing: every part was measured before (fresh=True measures again)"
             return explain(self._compiled, None, free, str(room))
@@ -114,7 +145,7 @@ class Query:
         The charge is on disk before the first row is read, so a crash never shows less than was
         spent. A refused release costs nothing, and neither does one whose parts are known.
         """
-        cost = Cost(epsilon, rho, share, error, confidence)
+        cost = self._said.cost(Cost(epsilon, rho, share, error, confidence))
         known = None if fresh else self._known(cost)
         if known is not None:
             note = "measured before: no cost"
@@ -152,6 +183,7 @@ class Query:
                 fix="k=1",
             )
         asking = self._asking
+        cost = self._said.cost(cost)
         offer = choice_offer(ballot, k, cost, asking.budget, asking.default_share)
         asking.ledger.charge(
             offer.loss,
@@ -175,7 +207,10 @@ class Query:
         return reusable(self._compiled, self._asking.ledger.find, version, limits)
 
     def _offer(self, cost: Cost) -> Offer:
-        return offer_for(self._compiled, cost, self._asking.budget, self._asking.default_share)
+        asking = self._asking
+        offer = offer_for(self._compiled, cost, asking.budget, asking.default_share)
+        self._said.check(offer.loss)
+        return offer
 
     def _exact(self, offer: Offer) -> tuple[tuple[int, ...], ...]:
         found = self._engine.measure(request_for(self._compiled, offer.layout))

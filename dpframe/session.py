@@ -20,7 +20,7 @@ from dpframe.engines.sources import EngineName, open_data
 from dpframe.errors import DeclarationError, ParameterError
 from dpframe.mechanisms import Source
 from dpframe.plan.nodes import Node
-from dpframe.query import Asking, Query
+from dpframe.query import Asking, Query, Said
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
@@ -196,6 +196,7 @@ class Session:
         error: Number | None = None,
         confidence: float | None = None,
         fresh: bool = False,
+        dialect: str = "duckdb",
     ) -> Release:
         """Answer a query, and charge its cost to the budget.
 
@@ -203,8 +204,11 @@ class Session:
         every answer stays within with some `confidence` (0.95 if not said), at the least cost.
         A question whose parts were measured before is answered from them, at no cost, unless
         `fresh=True`.
+
+        `dialect` is the one that the text is written in: "postgres", "spark", "bigquery" and more.
+        GoogleSQL's `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)` says its own cost.
         """
-        return self.query(text).release(
+        return self.query(text, dialect=dialect).release(
             epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
         )
 
@@ -217,6 +221,7 @@ class Session:
         share: Number | None = None,
         k: int = 1,
         largest: bool = True,
+        dialect: str = "duckdb",
     ) -> Choice:
         """Choose the best candidates by a score, without releasing the scores.
 
@@ -226,21 +231,24 @@ class Session:
         takes far less noise than releasing all scores and looking for the largest.
         """
         cost = Cost(epsilon, rho, share)
-        return self.query(text).choose(cost, k=k, largest=largest)
+        return self.query(text, dialect=dialect).choose(cost, k=k, largest=largest)
 
-    def query(self, text: str) -> Query:
+    def query(self, text: str, *, dialect: str = "duckdb") -> Query:
         """Analyse a query without spending anything."""
         from dpframe.frontends.sql import plan_of
+        from dpframe.frontends.sql_terms import check_unit, terms_of
 
-        return self._analysed(plan_of(text, self._tables), text)
+        plan, terms = plan_of(text, self._tables, dialect), terms_of(text)
+        check_unit(terms, self._tables[scan_of(plan).table], text)
+        return self._analysed(plan, text, Said(terms.epsilon, terms.delta))
 
-    def _analysed(self, plan: Node, asked: str) -> Query:
+    def _analysed(self, plan: Node, asked: str, said: Said | None = None) -> Query:
         name = scan_of(plan).table
         engine = self._engines[name]
         compiled = compile_plan(plan, self._tables[name], engine.evaluate)
         PostProcessing(compiled).check()
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
-        return Query(asking, compiled, engine, self._versions[name], asked)
+        return Query(asking, compiled, engine, self._versions[name], asked, said)
 
     def as_analyst(self, name: str, budget: Budget | None = None) -> Session:
         """The same tables for one analyst, whose answers are charged to a budget of their own too.

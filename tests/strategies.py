@@ -702,10 +702,14 @@ class Grammar:
                 return Sql(f"{field}({when.text})", field not in _GROWING or when.bounded)
             case 1:
                 field = self.pick(*_FIELDS, *_TIME_FIELDS)
-                return Sql(f"date_part('{field}', {when.text})", field not in _GROWING or when.bounded)
+                return Sql(
+                    f"date_part('{field}', {when.text})", field not in _GROWING or when.bounded
+                )
             case _:
                 field = self.pick(*_FIELDS, *_TIME_FIELDS)
-                return Sql(f"EXTRACT({field} FROM {when.text})", field not in _GROWING or when.bounded)
+                return Sql(
+                    f"EXTRACT({field} FROM {when.text})", field not in _GROWING or when.bounded
+                )
 
     def real(self, depth: int) -> Sql:
         """A float."""
@@ -892,7 +896,9 @@ class Grammar:
                 if test in ("regexp_matches", "~"):
                     pattern = quoted(self.pick(*_REGEXES))
                 if test == "escape":
-                    return Sql(f"({a.text} LIKE {quoted(self.pick('a!%', '!_%', '%!!'))} ESCAPE '!')")
+                    return Sql(
+                        f"({a.text} LIKE {quoted(self.pick('a!%', '!_%', '%!!'))} ESCAPE '!')"
+                    )
                 if test == "regexp_matches" and self.below(2):
                     ascii_only = quoted(self.pick("a", "[k-s]", "^B", r"\\w"))
                     return Sql(f"regexp_matches({a.text}, {ascii_only}, 'i')")

@@ -12,7 +12,7 @@ from sqlglot.errors import ErrorLevel, OptimizeError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
-from dpframe.declare import Table
+from dpframe.declare import Table, readable
 from dpframe.errors import ParameterError, SQLError
 from dpframe.frontends.sql_clauses import (
     group_keys,
@@ -20,6 +20,7 @@ from dpframe.frontends.sql_clauses import (
     refuse_wrong_ordinals,
     row_count,
 )
+from dpframe.frontends.sql_dialects import DUCKDB, dialect_named
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_known import refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
@@ -41,7 +42,7 @@ _RESERVED = "__dpframe"
 """Names that begin so are the library's own."""
 
 
-def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
+def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> Node:
     """Parse one SELECT over registered tables."""
     if not isinstance(text, str):
         raise ParameterError(
@@ -49,7 +50,7 @@ def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
             why="SQL is text",
             fix='session.sql("SELECT COUNT(*) FROM t", epsilon=0.1)',
         )
-    select = parse(text)
+    select = parse(text, dialect_named(dialect))
     refuse_what_is_too_large(select, text)
     table = _table_of(select, text, tables)
     names = _output_names(select, text, table)
@@ -314,12 +315,13 @@ class _Builder:
                 fix="check the name",
             )
         if name not in self.table.domains:
+            why, fix = readable(self.table.storage[name])
             raise sql_error(
                 node,
                 self.text,
                 f"a column of type {self.table.storage[name].name} cannot be used",
-                why="its values have no order or code that every engine shares",
-                fix="cast it to a number, text, date or naive timestamp before registering",
+                why=why,
+                fix=fix,
             )
         return Column(name, origin_of(node, self.text))
 

@@ -210,4 +210,13 @@ def known_functions() -> list[str]:
     calls = {kind.key: name for name, kind in reversed(exp.FUNCTION_BY_NAME.items())}
     written = {n for f in FUNCTIONS.values() for n in f.sql}
     found = {calls.get(n, n) for n in written if n in calls or n not in _PARSER_WORDS}
-    return sorted(n.upper() for n in found - {"AND", "OR"} | {"CASE", "CAST", "EXTRACT", "NULLIF"})
+    return sorted(n.upper() for n in found - _OTHERWISE_WRITTEN | _READ_BY_HAND)
+
+
+_OTHERWISE_WRITTEN = {"AND", "OR", "XOR", "STR_POSITION", "TIME_TO_UNIX"}
+_READ_BY_HAND = {
+    *("CASE", "CAST", "DATE_ADD", "DATE_DIFF", "DATE_TRUNC", "DAYNAME", "EXTRACT", "LOG", "LPAD"),
+    *("MONTHNAME", "NULLIF", "NVL2", "PI", "REGEXP_FULL_MATCH", "REGEXP_MATCHES", "RPAD"),
+    *("STRFTIME", "STRPOS", "TRY_CAST"),
+}
+"""What is offered besides what the function table says."""

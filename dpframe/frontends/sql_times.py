@@ -109,10 +109,12 @@ def _names(text: str) -> Callable[[ExprReader, exp.Expression], Expr]:
 # --- intervals -----------------------------------------------------------------------------------
 
 
-def _interval(reader: ExprReader, node: exp.Expression, unit: Any) -> Interval:
-    """The length that an INTERVAL, or a number of units, stands for."""
+def _interval(
+    reader: ExprReader, node: exp.Expression, unit: Any, whole: exp.Expression
+) -> Interval:
+    """The length that an INTERVAL, or a number of units, stands for; `whole` is what it is in."""
     if isinstance(node, exp.Interval):
-        return _interval(reader, node.this, node.args.get("unit"))
+        return _interval(reader, node.this, node.args.get("unit"), whole)
     if node.find(exp.Column):
         raise reader.error(
             node,
@@ -123,16 +125,17 @@ def _interval(reader: ExprReader, node: exp.Expression, unit: Any) -> Interval:
     amount = reader.value(node)
     if unit is None and isinstance(amount, str):
         pairs = _AMOUNT.findall(amount)
-        whole = bool(pairs) and _AMOUNT.sub("", amount) == ""
+        is_whole = bool(pairs) and _AMOUNT.sub("", amount) == ""
     else:
         named = getattr(unit, "name", "day")
         text = str(amount) if not isinstance(amount, bool) else ""
-        pairs, whole = [(text.strip(), named)], re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) is not None
+        pairs = [(text.strip(), named)]
+        is_whole = re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) is not None
     units = [_UNITS.get(_singular(name)) for _, name in pairs]
-    if not whole or None in units:
+    if not is_whole or None in units:
         raise reader.error(
-            node,
-            "is not an interval of whole units",
+            whole,
+            "it has no interval of whole units",
             why=f"an interval is a whole number of one of {', '.join(_UNITS)}",
             fix="INTERVAL '3' MONTH",
         )
@@ -169,28 +172,28 @@ def _folded(day: date, interval: Interval, *, keeps: bool) -> date | None:
     return found.date() if found and keeps and is_date and not interval[2] else found
 
 
-def _sum(reader: ExprReader, node: exp.Binary) -> Expr:
+def _sum(reader: ExprReader, node: Any) -> Expr:
     """Read + and -, of which one side may be an interval."""
     sign = 1 if isinstance(node, exp.Add) else -1
     left, right = node.this, node.expression
     if isinstance(right, exp.Interval) and not isinstance(left, exp.Interval):
-        months, days, microseconds = _interval(reader, right, None)
+        months, days, microseconds = _interval(reader, right, None, node)
         return _shifted(reader, node, left, (sign * months, sign * days, sign * microseconds))
     if isinstance(left, exp.Interval) and sign > 0 and not isinstance(right, exp.Interval):
-        return _shifted(reader, node, right, _interval(reader, left, None))
+        return _shifted(reader, node, right, _interval(reader, left, None, node))
     return reader.call("add" if sign > 0 else "subtract", node, [left, right])
 
 
 def _added(sign: int) -> Callable[[ExprReader, exp.Expression], Expr]:
     def read(reader: ExprReader, node: exp.Expression) -> Expr:
-        months, days, microseconds = _interval(reader, node.expression, node.args.get("unit"))
+        months, days, microseconds = _interval(reader, node.expression, node.args.get("unit"), node)
         return _shifted(reader, node, node.this, (sign * months, sign * days, sign * microseconds))
 
     return read
 
 
 def _months_added(reader: ExprReader, node: exp.AddMonths) -> Expr:
-    months, _, _ = _interval(reader, node.expression, exp.var("month"))
+    months, _, _ = _interval(reader, node.expression, exp.var("month"), node)
     return _shifted(reader, node, node.this, (months, 0, 0))
 
 
@@ -201,7 +204,12 @@ def _difference(reader: ExprReader, node: exp.Expression) -> Expr:
 
 
 def _cast_to(target: str) -> Callable[[ExprReader, exp.Expression], Expr]:
-    return lambda reader, node: reader.call("cast", node, [node.this], (target,))
+    def read(reader: ExprReader, node: exp.Expression) -> Expr:
+        if isinstance(node.this, exp.Literal):  # DATE('2024-01-31') is a constant
+            return reader.read(exp.Cast(this=node.this.copy(), to=exp.DataType.build(target)))
+        return reader.call("cast", node, [node.this], (target,))
+
+    return read
 
 
 TIME_READERS: dict[type[exp.Expression], Callable[[ExprReader, Any], Expr]] = {

@@ -627,7 +627,7 @@ SELECT SUM(LOG10(cost + 1)), SUM(LOG2(age + 1)), SUM(LOG(cost + 1)), SUM(LOG(2, 
 -- powers of ten by their logarithm
 SELECT FLOOR(LOG10(age + 1)) AS digits, COUNT(*) AS n FROM visits GROUP BY digits;
 -- angles
-SELECT SUM(DEGREES(change)), SUM(RADIANS(age)), SUM(SIN(change)), SUM(COS(age)), SUM(ATAN(change)), SUM(PI() * age) FROM visits;
+SELECT COUNT_IF(DEGREES(change) > 90), SUM(RADIANS(age)), SUM(SIN(change)), SUM(COS(age)), SUM(ATAN(change)), SUM(PI() * age) FROM visits;
 -- SIGN and TRUNC as keys
 SELECT SIGN(score) AS s, TRUNC(score / 20) AS t, COUNT(*) AS n FROM visits GROUP BY s, t;
 
@@ -688,3 +688,146 @@ SELECT sex AS "The Sex", COUNT(*) AS "How Many" FROM visits GROUP BY "The Sex" O
 SeLeCt WARD aS Ward, CoUnT(*) As N FrOm ViSiTs gRoUp By wArD hAvInG n > 0 oRdEr By WARD;
 -- a table alias that is the name of a column
 SELECT age.ward, COUNT(age.age) AS n FROM visits AS age GROUP BY age.ward HAVING n > 0;
+
+-- == other dialects
+
+-- PostgreSQL divides integers as integers
+--: dialect postgres
+--= SELECT SUM(age // 10), SUM(score // 7), SUM(cost / 10), COUNT(*) // 7 FROM visits
+SELECT SUM(age / 10), SUM(score / 7), SUM(cost / 10), COUNT(*) / 7 FROM visits;
+-- PostgreSQL's regular expressions
+--: dialect postgres
+--= SELECT COUNT_IF(regexp_matches(name, '^a')), COUNT_IF(regexp_matches(name, '^a', 'i')), COUNT_IF(NOT regexp_matches(name, 'n')) FROM visits
+SELECT COUNT(*) FILTER (WHERE name ~ '^a'), COUNT(*) FILTER (WHERE name ~* '^a'), COUNT(*) FILTER (WHERE name !~ 'n') FROM visits;
+-- a backslash escapes in PostgreSQL's patterns
+--: dialect postgres
+--= SELECT COUNT_IF(name LIKE 'a\_b%' ESCAPE '\'), COUNT_IF(name ILIKE 'A%') FROM visits
+SELECT COUNT(*) FILTER (WHERE name LIKE 'a\_b%'), COUNT(*) FILTER (WHERE name ILIKE 'A%') FROM visits;
+-- PostgreSQL's dates
+--: dialect postgres
+--= SELECT date_trunc('month', day) AS m, SUM(day - DATE '2024-01-01') AS d, COUNT(*) AS n FROM visits WHERE day >= DATE '2024-01-15' + INTERVAL '1 month' GROUP BY 1 ORDER BY 1
+SELECT date_trunc('month', day) AS m, SUM(day - DATE '2024-01-01') AS d, COUNT(*) AS n FROM visits WHERE day >= DATE '2024-01-15' + INTERVAL '1 month' GROUP BY 1 ORDER BY 1;
+-- PostgreSQL's DATE_PART, and casts that round half to even
+--: dialect postgres
+--= SELECT SUM(date_part('dow', day)), SUM(CAST(change AS INT)), SUM(cost::BIGINT) FROM visits
+SELECT SUM(date_part('dow', day)), SUM(CAST(change AS INT)), SUM(cost::bigint) FROM visits;
+-- PostgreSQL writes dates by TO_CHAR
+--: dialect postgres
+--= SELECT strftime(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY m
+SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- NULL sorts last in PostgreSQL, and first when descending
+--: dialect postgres
+--= SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward DESC NULLS FIRST
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward DESC;
+-- Spark's backticks and double quotes
+--: dialect spark
+--= SELECT "Home Zip", COUNT(*) AS n FROM visits WHERE ward = 'er' GROUP BY 1
+SELECT `Home Zip`, COUNT(*) AS n FROM visits WHERE ward = "er" GROUP BY 1;
+-- Spark's division and DIV
+--: dialect spark
+--= SELECT SUM(age / 10), SUM(age // 10), SUM(score % 7) FROM visits
+SELECT SUM(age / 10), SUM(age DIV 10), SUM(score % 7) FROM visits;
+-- Spark's casts cut off
+--: dialect spark
+--= SELECT SUM(CAST(TRUNC(change) AS INT)), SUM(CAST(TRUNC(cost) AS BIGINT)), SUM(CAST(active AS INT)) FROM visits
+SELECT SUM(CAST(change AS INT)), SUM(CAST(cost AS BIGINT)), SUM(CAST(active AS INT)) FROM visits;
+-- Spark's dates
+--: dialect spark
+--= SELECT SUM(day - DATE '2024-01-01'), COUNT_IF(day + 5 > DATE '2024-06-01'), COUNT_IF(day - 5 > DATE '2024-06-01'), COUNT_IF(day + INTERVAL 1 MONTH > DATE '2024-06-01') FROM visits
+SELECT SUM(DATEDIFF(day, DATE '2024-01-01')), COUNT_IF(DATE_ADD(day, 5) > DATE '2024-06-01'), COUNT_IF(DATE_SUB(day, 5) > DATE '2024-06-01'), COUNT_IF(ADD_MONTHS(day, 1) > DATE '2024-06-01') FROM visits;
+-- in Spark, Sunday is 1
+--: dialect spark
+--= SELECT dayofweek(day) + 1 AS d, COUNT(*) AS n FROM visits GROUP BY d
+SELECT DAYOFWEEK(day) AS d, COUNT(*) AS n FROM visits GROUP BY d;
+-- Spark's RLIKE, and CONCAT that NULL empties
+--: dialect spark
+--= SELECT COUNT_IF(regexp_matches(name, '^A')), COUNT(ward || sex) FROM visits
+SELECT COUNT_IF(name RLIKE '^A'), COUNT(CONCAT(ward, sex)) FROM visits;
+-- NULL sorts first in Spark
+--: dialect spark
+--= SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward NULLS FIRST
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward;
+-- Databricks is Spark
+--: dialect databricks
+--= SELECT YEAR(day) AS y, MONTH(day) AS m, COUNT(*) AS n FROM visits GROUP BY ALL
+SELECT YEAR(day) AS y, MONTH(day) AS m, COUNT(*) AS n FROM visits GROUP BY ALL;
+-- BigQuery's names and functions
+--: dialect bigquery
+--= SELECT COUNT_IF(active), SUM(age // 10), SUM(COALESCE(age, 0)), COUNT(age / score), SUM(CAST(ROUND(change) AS BIGINT)) FROM visits
+SELECT COUNTIF(active), SUM(DIV(age, 10)), SUM(IFNULL(age, 0)), COUNT(SAFE_DIVIDE(age, score)), SUM(CAST(change AS INT64)) FROM `visits`;
+-- BigQuery keeps dates
+--: dialect bigquery
+--= SELECT CAST(date_trunc('month', day) AS DATE) AS m, COUNT(*) AS n FROM visits GROUP BY m
+SELECT DATE_TRUNC(day, MONTH) AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- BigQuery's weeks
+--: dialect bigquery
+--= SELECT CAST(date_trunc('week', day) AS DATE) AS w, COUNT(*) AS n FROM visits GROUP BY w
+SELECT DATE_TRUNC(day, ISOWEEK) AS w, COUNT(*) AS n FROM visits GROUP BY w;
+-- BigQuery's dates
+--: dialect bigquery
+--= SELECT SUM(DATE_DIFF('month', DATE '2023-05-01', day)), COUNT_IF(day + INTERVAL 1 MONTH > DATE '2024-06-01'), COUNT_IF(day - INTERVAL 2 WEEK > DATE '2024-06-01'), SUM(dayofweek(day) + 1) FROM visits
+SELECT SUM(DATE_DIFF(day, DATE '2023-05-01', MONTH)), COUNTIF(DATE_ADD(day, INTERVAL 1 MONTH) > '2024-06-01'), COUNTIF(DATE_SUB(day, INTERVAL 2 WEEK) > '2024-06-01'), SUM(EXTRACT(DAYOFWEEK FROM day)) FROM visits;
+-- BigQuery's regular expressions and texts
+--: dialect bigquery
+--= SELECT COUNT_IF(regexp_matches(name, '^\w+$')), COUNT_IF(starts_with(name, 'A')), COUNT_IF(LENGTH(name) = 2) FROM visits
+SELECT COUNTIF(REGEXP_CONTAINS(name, r'^\w+$')), COUNTIF(STARTS_WITH(name, 'A')), COUNTIF(LENGTH(name) = 2) FROM visits;
+-- LEAST with NULL is NULL in BigQuery
+--: dialect bigquery
+--= SELECT SUM(IF(age IS NULL, NULL, LEAST(age, score))), COUNT(IF(age IS NULL, NULL, 1)) FROM visits
+SELECT SUM(LEAST(age, score)), COUNT(GREATEST(age, 5)) FROM visits;
+-- Snowflake's functions
+--: dialect snowflake
+--= SELECT SUM(IF(active, 1, 0)), SUM(COALESCE(age, 0)), COUNT_IF(contains(name, 'n')), COUNT_IF(starts_with(name, 'A')), SUM(IF(ward = 'er', 1, IF(ward = 'gp', 2, 3))) FROM visits
+SELECT SUM(IFF(active, 1, 0)), SUM(NVL(age, 0)), COUNT_IF(CONTAINS(name, 'n')), COUNT_IF(STARTSWITH(name, 'A')), SUM(DECODE(ward, 'er', 1, 'gp', 2, 3)) FROM visits;
+-- Snowflake's dates
+--: dialect snowflake
+--= SELECT CAST(date_trunc('quarter', day) AS DATE) AS q, SUM(DATE_DIFF('day', DATE '2024-01-01', day)) AS d, COUNT_IF(day + INTERVAL 5 DAY > DATE '2024-06-01') AS c, COUNT(*) AS n FROM visits WHERE day IS NOT NULL GROUP BY q
+SELECT DATE_TRUNC('quarter', day) AS q, SUM(DATEDIFF('day', DATE '2024-01-01', day)) AS d, COUNT_IF(DATEADD(day, 5, day) > DATE '2024-06-01') AS c, COUNT(*) AS n FROM visits WHERE day IS NOT NULL GROUP BY q;
+-- Snowflake's RLIKE is about the whole text
+--: dialect snowflake
+--= SELECT COUNT_IF(regexp_full_match(name, '[A-Z].*')), COUNT_IF(name ILIKE 'a%') FROM visits
+SELECT COUNT_IF(name RLIKE '[A-Z].*'), COUNT_IF(name ILIKE 'a%') FROM visits;
+-- MySQL's operators
+--: dialect mysql
+--= SELECT COUNT_IF(active OR age > 50), COUNT_IF(active AND age > 50), COUNT_IF(active <> (age > 50)), SUM(age // 10), COUNT_IF(ward IS NOT DISTINCT FROM 'er') FROM visits
+SELECT SUM(active || age > 50), SUM(active && age > 50), SUM(active XOR age > 50), SUM(age DIV 10), SUM(ward <=> 'er') FROM visits;
+-- MySQL's dates
+--: dialect mysql
+--= SELECT SUM(day - DATE '2024-01-01'), SUM((day + INTERVAL 1 MONTH > DATE '2024-06-01')::INT), SUM(dayofweek(day) + 1) FROM visits
+SELECT SUM(DATEDIFF(day, DATE '2024-01-01')), SUM(DATE_ADD(day, INTERVAL 1 MONTH) > DATE '2024-06-01'), SUM(DAYOFWEEK(day)) FROM visits;
+-- NULL sorts first in MySQL
+--: dialect mysql
+--= SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward NULLS FIRST
+SELECT `ward`, COUNT(*) AS n FROM `visits` GROUP BY `ward` ORDER BY `ward`;
+-- T-SQL's brackets, IIF and ISNULL
+--: dialect tsql
+--= SELECT "Home Zip", SUM(IF(age > 50, 1, 0)) AS old, SUM(COALESCE(age, 0)) AS a, SUM(age // 10) AS d, COUNT(*) AS n FROM visits GROUP BY 1
+SELECT [Home Zip], SUM(IIF(age > 50, 1, 0)) AS old, SUM(ISNULL(age, 0)) AS a, SUM(age / 10) AS d, COUNT(*) AS n FROM visits GROUP BY [Home Zip];
+-- T-SQL's dates
+--: dialect tsql
+--= SELECT SUM(DATE_DIFF('day', DATE '2024-01-01', day)), SUM(YEAR(day)), SUM(IF(day + INTERVAL 5 DAY > DATE '2024-06-01', 1, 0)), SUM(CAST(TRUNC(change) AS INT)) FROM visits
+SELECT SUM(DATEDIFF(day, '2024-01-01', day)), SUM(DATEPART(year, day)), SUM(IIF(DATEADD(day, 5, day) > '2024-06-01', 1, 0)), SUM(CAST(change AS INT)) FROM visits;
+-- T-SQL's TOP
+--: dialect tsql
+--= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY COUNT(*) DESC LIMIT 1
+SELECT TOP 1 sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY COUNT(*) DESC;
+-- Trino's division and days of the week
+--: dialect trino
+--= SELECT SUM(age // 10), SUM(isodow(day)), COUNT(ward || sex), SUM(isodow(day)) FROM visits
+SELECT SUM(age / 10), SUM(day_of_week(day)), COUNT(CONCAT(ward, sex)), SUM(EXTRACT(DOW FROM day)) FROM visits;
+-- GoogleSQL's words for privacy
+--: dialect bigquery
+--: cost in the text
+--= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, delta = 1e-9) sex, COUNT(*) AS n FROM visits GROUP BY sex;
+-- GoogleSQL's words for privacy, over several lines
+--: dialect bigquery
+--: cost in the text
+--: unit
+--= SELECT sex, SUM(age) AS s, COUNT(*) AS n FROM visits GROUP BY sex
+SELECT
+  WITH DIFFERENTIAL_PRIVACY
+    OPTIONS(epsilon = 0.5, delta = .000001, privacy_unit_column = id, max_groups_contributed = NULL)
+  sex, SUM(age) AS s, COUNT(*) AS n
+FROM visits
+GROUP BY sex;

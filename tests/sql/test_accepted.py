@@ -27,6 +27,7 @@ class Accepted(NamedTuple):
     about_units: bool
     plain: str
     dialect: str
+    cost: dict[str, float]
 
 
 def statements() -> Iterator[Accepted]:
@@ -39,9 +40,9 @@ def statements() -> Iterator[Accepted]:
             claims = [line[3:] for line in above if line.startswith("-- ")]
             plain = next((line[4:] for line in above if line.startswith("--= ")), text)
             dialects = [line[12:] for line in above if line.startswith("--: dialect ")]
-            yield Accepted(
-                claims[-1], text, "--: unit" in above, plain, (dialects or ["duckdb"])[0]
-            )
+            cost = {} if "--: cost in the text" in above else {"epsilon": 1.0}
+            dialect = (dialects or ["duckdb"])[0]
+            yield Accepted(claims[-1], text, "--: unit" in above, plain, dialect, cost)
 
 
 STATEMENTS = list(statements())
@@ -114,7 +115,7 @@ def test_without_noise_the_answer_is_that_of_plain_duckdb(
         pytest.skip("each row is its own unit")
     expected = plain[place[1]].execute(accepted.plain).fetchall()
     release = sessions[place].sql(
-        accepted.text, epsilon=1, fresh=True, dialect=accepted.dialect
+        accepted.text, fresh=True, dialect=accepted.dialect, **accepted.cost
     )
     compare(accepted.text, release, expected)
 

@@ -89,7 +89,8 @@ def _like_duckdb(value: str, params: Params) -> str:
 def _regex_fixed(domains: Domains, params: Params) -> Params:
     """From (pattern, options, whether the whole text must match) to the one pattern that says it."""
     _pattern(domains, params)
-    pattern, flags, full = (*params, *("", False)[len(params) - 1 :])
+    pattern = params[0]
+    flags, full = params[1:] if len(params) > 1 else ("", False)
     if not isinstance(flags, str):
         raise Refused("the options are not a text", "REGEXP_MATCHES(x, 'pattern', 'i')")
     return (canonical(pattern, flags, full=bool(full)),)
@@ -147,9 +148,7 @@ def register_all() -> None:
             lambda args, params: _regex_polars(args[0], params[0]),
             fixed=_regex_fixed,
         ),
-        _text_pattern(
-            "starts_with", ("startswith", "prefix"), lambda x, p: x.str.starts_with(p)
-        ),
+        _text_pattern("starts_with", ("startswith", "prefix"), lambda x, p: x.str.starts_with(p)),
         _text_pattern("ends_with", ("endswith", "suffix"), lambda x, p: x.str.ends_with(p)),
         _text_pattern("contains", ("contains",), lambda x, p: x.str.contains(p, literal=True)),
     )

@@ -229,7 +229,8 @@ def sum_instead(domains: Domains) -> tuple[str, Params] | None:
     """The entry that adds these arguments, where one is a date."""
     if [d.type for d in domains] == [Type.DATE, Type.INT]:
         return "add_days", (1,)
-    return _refuse_dates(domains)
+    _refuse_dates(domains)
+    return None
 
 
 def difference_instead(domains: Domains) -> tuple[str, Params] | None:
@@ -239,7 +240,8 @@ def difference_instead(domains: Domains) -> tuple[str, Params] | None:
             return "add_days", (-1,)
         case [Type.DATE, Type.DATE]:
             return "days_between", ()
-    return _refuse_dates(domains)
+    _refuse_dates(domains)
+    return None
 
 
 def _refuse_dates(domains: Domains) -> None:

@@ -114,9 +114,7 @@ def _pad(name: str, polars: Callable[[pl.Expr, int, str], pl.Expr]) -> Function:
         (),
         each(Type.TEXT),
         domain,
-        lambda args, params: (
-            f"{name.upper()}({args[0]}, {params[0]}, {duckdb_literal(params[1])})"
-        ),
+        lambda args, params: f"{name.upper()}({args[0]}, {params[0]}, {duckdb_literal(params[1])})",
         lambda args, params: polars(args[0], params[0], params[1]).str.head(params[0]),
     )
 
@@ -139,7 +137,11 @@ def _position_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
     value, part = args[0], params[0]
     before = value.str.split_exact(part, 1).struct.field("field_0")
     there = value.str.contains(part, literal=True)
-    return pl.when(there).then(before.str.len_chars().cast(pl.Int64) + 1).otherwise(there.cast(pl.Int64))
+    return (
+        pl.when(there)
+        .then(before.str.len_chars().cast(pl.Int64) + 1)
+        .otherwise(there.cast(pl.Int64))
+    )
 
 
 def _split_domain(domains: Domains, params: Params) -> Domain:
@@ -235,9 +237,7 @@ def register_all() -> None:
             ("splitpart",),
             each(Type.TEXT),
             _split_domain,
-            lambda args, params: (
-                f"SPLIT_PART({args[0]}, {duckdb_literal(params[0])}, {params[1]})"
-            ),
+            lambda args, params: f"SPLIT_PART({args[0]}, {duckdb_literal(params[0])}, {params[1]})",
             _split_polars,
             literals=2,
             repeats=True,

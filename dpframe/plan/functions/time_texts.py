@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
-import polars as pl
-
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.functions.base import Domains, Function, Params, Refused, register
 from dpframe.plan.functions.times import instants, temporal
@@ -67,9 +65,7 @@ def _domain(domains: Domains, params: Params) -> Domain:
     if days is None:
         return Domain(Type.TEXT, nullable=arg.nullable)
     values = tuple(sorted({_written(day, text) for day in days}))
-    return Domain(
-        Type.TEXT, nullable=arg.nullable, values=values, null_is_value=arg.null_is_value
-    )
+    return Domain(Type.TEXT, nullable=arg.nullable, values=values, null_is_value=arg.null_is_value)
 
 
 def _days(arg: Domain, text: str) -> Sequence[date] | None:

@@ -7,7 +7,7 @@ function would put outside of it is NULL.
 from __future__ import annotations
 
 import calendar
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -284,13 +284,19 @@ def _truncate_domain(domains: Domains, params: Params) -> Domain:
     if last is None:
         return Domain(arg.type)
     low = first or datetime(_YEARS[unit], 1, 1)
-    values = _all_truncated(low, last, unit)
     ends: list[Any] = [low, last]
+    values: Sequence[Any] | None = _all_truncated(low, last, unit)
     if arg.type is Type.DATE:
         ends = [end.date() for end in ends]
-        values = values and tuple(value.date() for value in values)  # type: ignore[assignment]
-    null_is_value = arg.null_is_value or first is None
-    return Domain(arg.type, *ends, nullable, values, null_is_value)
+        values = None if values is None else [value.date() for value in values]
+    return Domain(
+        arg.type,
+        low=ends[0],
+        high=ends[1],
+        nullable=nullable,
+        values=None if values is None else tuple(values),
+        null_is_value=arg.null_is_value or first is None,
+    )
 
 
 def _truncate_duckdb(value: str, params: Params) -> str:
