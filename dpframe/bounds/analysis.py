@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from dpframe.errors import InternalError, QueryError
 from dpframe.plan.domains import Domain, Type, of_literal
-from dpframe.plan.exprs import Call, Column, Expr, Literal
+from dpframe.plan.exprs import Call, Column, Expr, Literal, columns_of
 from dpframe.plan.functions import FUNCTIONS, Refused, literal_as
+from dpframe.plan.functions.conditions import MIRRORED
 
 _IMPLICIT = {
     (Type.BOOL, Type.INT),
@@ -81,7 +82,12 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
     if function.name == "multiply" and args[0].expr == args[1].expr:
         # x * x is never negative, which intervals alone do not see.
         function, args = FUNCTIONS["square"], args[:1]
-    other = function.instead(tuple(a.domain for a in args))
+    if function.name in MIRRORED and not columns_of(args[0].expr):
+        # Polars compares a constant on the left with a choice (CASE, a clamped date) that came out
+        # the same for all rows of a batch as one row, not many: the count of a batch would depend
+        # on whether another row differs. With the constant on the right it counts them all.
+        function, args = FUNCTIONS[MIRRORED[function.name]], args[::-1]
+    other = function.instead(tuple(a.domain for a in args), call.params)
     if other is not None:  # a date plus a number is no sum of numbers
         function, call = FUNCTIONS[other[0]], replace(call, params=other[1])
     types = function.coerce(tuple(a.domain for a in args), call.params)

@@ -366,8 +366,15 @@ def _matches(reader: ExprReader, node: exp.Expression) -> Expr:
 
 def _divided(reader: ExprReader, node: exp.Div) -> Expr:
     # In some dialects a quotient of integers is an integer.
-    name = "typed_divide" if node.args.get("typed") else "divide"
-    return reader.call(name, node, [node.this, node.expression])
+    params = ("typed",) if node.args.get("typed") else ()
+    return reader.call("divide", node, [node.this, node.expression], params)
+
+
+def _exclusive(reader: ExprReader, node: exp.Xor) -> Expr:
+    """One of two conditions, not both."""
+    either = reader.call("or", node, [node.this, node.expression])
+    both = Call("and", either.args, place=either.place)
+    return Call("and", (either, Call("not", (both,), place=either.place)), place=either.place)
 
 
 def _strict_if_said(reader: ExprReader, node: exp.Expression) -> Expr:
@@ -454,6 +461,7 @@ _READERS: dict[type[exp.Expression], Callable[[ExprReader, Any], Expr]] = {
     exp.SimilarTo: _matches,
     exp.RawString: _literal,
     exp.Div: _divided,
+    exp.Xor: _exclusive,
     exp.SafeDivide: _safe_divided,
     exp.Least: _strict_if_said,
     exp.Greatest: _strict_if_said,

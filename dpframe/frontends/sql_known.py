@@ -213,7 +213,7 @@ def known_functions() -> list[str]:
     return sorted(n.upper() for n in found - _OTHERWISE_WRITTEN | _READ_BY_HAND)
 
 
-_OTHERWISE_WRITTEN = {"AND", "OR", "XOR", "STR_POSITION", "TIME_TO_UNIX"}
+_OTHERWISE_WRITTEN = {"AND", "OR", "STR_POSITION", "TIME_TO_UNIX"}
 _READ_BY_HAND = {
     *("CASE", "CAST", "DATE_ADD", "DATE_DIFF", "DATE_TRUNC", "DAYNAME", "EXTRACT", "LOG", "LPAD"),
     *("MONTHNAME", "NULLIF", "NVL2", "PI", "REGEXP_FULL_MATCH", "REGEXP_MATCHES", "RPAD"),

@@ -33,12 +33,11 @@ PARAMS: dict[str, list[tuple[Any, ...]]] = {
     "rpad": [(3, "0")],
     "position": [("a",)],
     "split_part": [("-", 1)],
-    "typed_divide": [("BIGINT",), ("DOUBLE",)],
     "convert": [("FLOAT", "INT"), ("TEXT", "BIGINT"), ("TEXT", "DOUBLE"), ("INT", "BOOLEAN")],
 }
 ARGUMENTS = {"case": 3, "coalesce": 2, "least": 2, "greatest": 2, "and": 3, "or": 3, "concat": 2}
 TWO = {"add", "subtract", "multiply", "divide", "integer_divide", "modulo", "concat_operator"} | {
-    *("typed_divide", "xor", "add_days", "days_between", "date_diff"),
+    *("add_days", "days_between", "date_diff"),
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "is_distinct"),
 }
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 
@@ -27,6 +28,7 @@ from dpframe.engines import duckdb_text, polars_exprs
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.polars import PolarsEngine
 from dpframe.frontends.sql import plan_of
+from dpframe.mechanisms import Law
 from dpframe.plan.coding import Coding, coding_for
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, walk
@@ -756,3 +758,42 @@ def test_rows_are_what_plain_duckdb_computes(
 def _is_wider(case: Case, ours: Any, theirs: Any) -> bool:
     """Integers that may overflow are floats here, and an error in DuckDB if they do."""
     return case.narrower and isinstance(ours, float) and (theirs is None or float(theirs) == ours)
+
+
+# --- choices that come out alike ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "100 >= CASE WHEN i > 5 THEN 5 ELSE i END",
+        "5 = CASE WHEN i > 5 THEN 5 ELSE i END",
+        "0 <> CASE WHEN i > 5 THEN 5 ELSE i END",
+        "50 + 50 > CASE WHEN i > 5 THEN 5 ELSE i END",
+        "TIMESTAMP '2025-01-01 00:00:00' >= t",
+        "DATE '2025-01-01' > d",
+        "NOT 100 < CASE WHEN i > 5 THEN 5 ELSE i END",
+        "(100 >= CASE WHEN i > 5 THEN 5 ELSE i END) IS NOT NULL",
+    ],
+)
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_row_that_differs_from_all_others_moves_a_count_by_itself_alone(
+    condition: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A choice that is the same for a whole batch once made a condition of one row for all of it."""
+    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
+    alike, other = (9, date(2030, 1, 1), datetime(2030, 1, 1)), (1, date(2024, 1, 2), EARLY)
+    counts = []
+    for rows in ([alike] * 50, [*[alike] * 50, other]):
+        session = dp.Session(dp.Budget(epsilon=10))
+        frame = pl.DataFrame(rows, schema=["i", "d", "t"], orient="row")
+        limits = (date(2024, 1, 1), date(2024, 3, 1))
+        columns = {"i": dp.Range(0, 10), "d": dp.Range(*limits), "t": dp.Range(*limits)}
+        session.register("r", frame, columns=columns, engine=engine)  # type: ignore[arg-type]
+        text = f"SELECT COUNT(*) AS n, COUNT_IF({condition}) AS m FROM r WHERE {condition}"
+        counts.append(session.sql(text, epsilon=1).frame.row(0))
+    assert counts[0] == (50, 50)
+    assert all(0 <= new - old <= 1 for old, new in zip(*counts, strict=True))
+
+
+EARLY = datetime(2024, 1, 2)

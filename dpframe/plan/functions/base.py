@@ -55,7 +55,7 @@ class Function:
     """Whether integers pass through unchanged, so that the call can be left out."""
     fixed: Callable[[Domains, Params], Params] = lambda domains, params: params
     """Checks the parameters, and gives them the types that the renderings take."""
-    instead: Callable[[Domains], tuple[str, Params] | None] = lambda domains: None
+    instead: Callable[[Domains, Params], tuple[str, Params] | None] = lambda domains, params: None
     """Another entry, and its parameters, that arguments of these types are meant for."""
 
 

@@ -25,6 +25,17 @@ from dpframe.plan.functions.base import (
 from dpframe.plan.sqltext import duckdb_literal
 
 
+MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "equal": "equal",
+    "not_equal": "not_equal",
+}
+"""The comparison that says the same with its sides exchanged."""
+
+
 def _condition(domains: Domains, params: Params) -> Domain:
     return boolean(any_nullable(domains))
 
@@ -90,14 +101,6 @@ def register_all() -> None:
             _condition,
             _joined("OR"),
             lambda args, params: functools.reduce(operator.or_, args),
-        ),
-        Function(
-            "xor",
-            ("xor",),
-            each(Type.BOOL),
-            _condition,
-            lambda args, params: f"({args[0]} <> {args[1]})",
-            lambda args, params: args[0] != args[1],
         ),
         Function(
             "not",

@@ -49,7 +49,7 @@ def _arithmetic(
     sql: str,
     operation: Callable[[Any, Any], Any],
     symbol: str,
-    instead: Callable[[Domains], tuple[str, Params] | None] = lambda domains: None,
+    instead: Callable[[Domains, Params], tuple[str, Params] | None] = lambda domains, params: None,
 ) -> Function:
     interval = functools.partial(_corners, operation)
 
@@ -224,17 +224,10 @@ def _integer_division_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr
     return exact // pl.when(divisor != 0).then(divisor)
 
 
-def _is_whole(domains: Domains) -> bool:
-    return Type.FLOAT not in numbers(domains)
-
-
-def _typed_division_coerce(domains: Domains, params: Params) -> tuple[Type, ...]:
-    return _integer_division(domains, params) if _is_whole(domains) else (Type.FLOAT, Type.FLOAT)
-
-
-def _typed_division_domain(domains: Domains, params: Params) -> Domain:
-    of = _integer_division_domain if _is_whole(domains) else _divide_domain
-    return of(domains, params)
+def _whole_quotient(domains: Domains, params: Params) -> tuple[str, Params] | None:
+    """Integers divided as integers, which "typed" asks for: so PostgreSQL and others do."""
+    whole = "typed" in params and Type.FLOAT not in numbers(domains)
+    return ("integer_divide", ()) if whole else None
 
 
 # --- ROUND ---------------------------------------------------------------------------------------
@@ -460,24 +453,8 @@ def register_all() -> None:
             _divide_polars,
             may_be_nan=True,
             repeats=True,
-        ),
-        Function(
-            "typed_divide",  # integers are divided as integers, as in PostgreSQL
-            (),
-            _typed_division_coerce,
-            _typed_division_domain,
-            lambda args, params: (
-                f"CASE WHEN {args[1]} <> 0"
-                f" THEN {args[0]} {'//' if 'BIGINT' in params else '/'} {args[1]} END"
-            ),
-            lambda args, params: (
-                _integer_division_polars(args, params)
-                if "BIGINT" in params
-                else _divide_polars(args, params)
-            ),
-            may_be_nan=True,
-            repeats=True,
-            fixed=lambda domains, params: (domains[0].type.value,),
+            fixed=lambda domains, params: (),
+            instead=_whole_quotient,
         ),
         Function(
             "integer_divide",

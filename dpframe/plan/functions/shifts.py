@@ -225,7 +225,7 @@ def _difference_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
 # --- what + and - mean beside a date -------------------------------------------------------------
 
 
-def sum_instead(domains: Domains) -> tuple[str, Params] | None:
+def sum_instead(domains: Domains, params: Params) -> tuple[str, Params] | None:
     """The entry that adds these arguments, where one is a date."""
     if [d.type for d in domains] == [Type.DATE, Type.INT]:
         return "add_days", (1,)
@@ -233,7 +233,7 @@ def sum_instead(domains: Domains) -> tuple[str, Params] | None:
     return None
 
 
-def difference_instead(domains: Domains) -> tuple[str, Params] | None:
+def difference_instead(domains: Domains, params: Params) -> tuple[str, Params] | None:
     """The entry that subtracts these arguments, where one is a date."""
     match [d.type for d in domains]:
         case [Type.DATE, Type.INT]:
