@@ -776,9 +776,10 @@ def _is_wider(case: Case, ours: Any, theirs: Any) -> bool:
         "(100 >= CASE WHEN i > 5 THEN 5 ELSE i END) IS NOT NULL",
     ],
 )
+@pytest.mark.parametrize("statement", ["COUNT(*) AS n FROM r WHERE {}", "COUNT_IF({}) AS n FROM r"])
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_a_row_that_differs_from_all_others_moves_a_count_by_itself_alone(
-    condition: str, engine: str, monkeypatch: pytest.MonkeyPatch
+    condition: str, statement: str, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A choice that is the same for a whole batch once made a condition of one row for all of it."""
     monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
@@ -790,10 +791,11 @@ def test_a_row_that_differs_from_all_others_moves_a_count_by_itself_alone(
         limits = (date(2024, 1, 1), date(2024, 3, 1))
         columns = {"i": dp.Range(0, 10), "d": dp.Range(*limits), "t": dp.Range(*limits)}
         session.register("r", frame, columns=columns, engine=engine)  # type: ignore[arg-type]
-        text = f"SELECT COUNT(*) AS n, COUNT_IF({condition}) AS m FROM r WHERE {condition}"
-        counts.append(session.sql(text, epsilon=1).frame.row(0))
-    assert counts[0] == (50, 50)
-    assert all(0 <= new - old <= 1 for old, new in zip(*counts, strict=True))
+        # One at a time: asked together, the two uses of a condition hide what goes wrong in each.
+        text = "SELECT " + statement.format(condition)
+        counts.append(session.sql(text, epsilon=1).frame.item())
+    assert counts[0] == 50
+    assert 0 <= counts[1] - counts[0] <= 1
 
 
 EARLY = datetime(2024, 1, 2)
