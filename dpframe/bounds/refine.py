@@ -17,6 +17,7 @@ from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
 from dpframe.plan.functions import Refused, literal_as
 from dpframe.plan.functions.conditions import MIRRORED
 
+
 def refined(columns: Mapping[str, Domain], where: Expr | None) -> dict[str, Domain]:
     """The domains of columns in rows that pass `where`.
 

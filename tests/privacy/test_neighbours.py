@@ -48,7 +48,7 @@ def test_the_grammar_reaches_every_function() -> None:
 
     @seed(1)
     @settings(
-        max_examples=60,
+        max_examples=110,
         database=None,
         deadline=None,
         phases=[Phase.generate],

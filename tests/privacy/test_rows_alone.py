@@ -474,12 +474,10 @@ def _patterns() -> Iterator[Case]:
     yield Case("s ILIKE 'A%'", lambda r: strict(lambda a: a.lower().startswith("a"))(r.s))
     yield Case("s LIKE '%!%%' ESCAPE '!'", lambda r: strict(lambda a: "%" in a)(r.s))
     for pattern in ("^a", "[0-9]+$", "a|b", "^.?$", "[^a-z]", "[.]", "^[+-]?[0-9]{1,3}$"):
+        compiled = re.compile(pattern.replace("$", r"\Z"))  # Python's $ is before a last \n, too
         yield Case(
             f"regexp_matches(s, '{pattern}')",
-            # Python's $ is also before a last line feed.
-            lambda r, p=pattern.replace("$", r"\Z"): strict(
-                lambda a: re.search(p, a) is not None
-            )(r.s),
+            lambda r, p=compiled: strict(lambda a: p.search(a) is not None)(r.s),
         )
     yield Case("RIGHT(s, 2)", lambda r: strict(lambda a: a[-2:])(r.s))
     yield Case("LPAD(s, 4, '0')", lambda r: strict(lambda a: a.rjust(4, "0")[:4])(r.s))
@@ -488,7 +486,7 @@ def _patterns() -> Iterator[Case]:
     yield Case("STRPOS(s, 'a')", lambda r: strict(lambda a: a.find("a") + 1)(r.s))
     yield Case(
         "SPLIT_PART(s, '-', 2)",
-        lambda r: strict(lambda a: (a.split("-") + ["", ""])[1])(r.s),
+        lambda r: strict(lambda a: [*a.split("-"), "", ""][1])(r.s),
     )
 
 
@@ -529,9 +527,13 @@ def _shifts() -> Iterator[Case]:
         return date.fromordinal(total) if 1 <= total <= date.max.toordinal() else None
 
     yield Case("d + CAST(i AS INT)", lambda r: strict(plus)(r.d, r.i), narrower=True)
-    yield Case("d - CAST(i AS INT)", lambda r: strict(lambda a, b: plus(a, -b))(r.d, r.i), narrower=True)
+    yield Case(
+        "d - CAST(i AS INT)", lambda r: strict(lambda a, b: plus(a, -b))(r.d, r.i), narrower=True
+    )
     yield Case("d + CAST(j AS INT)", lambda r: strict(plus)(r.d, r.j), narrower=True)
-    yield Case("d - DATE '2024-01-01'", lambda r: strict(lambda a: (a - date(2024, 1, 1)).days)(r.d))
+    yield Case(
+        "d - DATE '2024-01-01'", lambda r: strict(lambda a: (a - date(2024, 1, 1)).days)(r.d)
+    )
     yield Case("last_day(d)", lambda r: strict(last_day)(r.d))
     yield Case("last_day(t)", lambda r: strict(last_day)(r.t))
     yield Case(

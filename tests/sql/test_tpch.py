@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from sql import tpch
 
 import dpframe as dp
-from sql import tpch
 
 FILE = Path(__file__).parent / "tpch.sql"
 
@@ -23,11 +23,11 @@ JOINS_ARE_ANSWERED = False
 ANSWERED, WAITS, REFUSED = "answered", "waits", "refused"
 
 STATUS = {
-    **{number: WAITS for number in range(1, 23)},
-    **{number: ANSWERED for number in (1, 6)},
+    **dict.fromkeys(range(1, 23), WAITS),
+    **dict.fromkeys((1, 6), ANSWERED),
     # An average, or a sum, over the lines of all customers decides about one customer's line: one
     # unit could change what every other one contributes.
-    **{number: REFUSED for number in (17, 20)},
+    **dict.fromkeys((17, 20), REFUSED),
 }
 
 

@@ -105,7 +105,9 @@ def tables() -> dict[str, pl.DataFrame]:
     part = pl.DataFrame(
         {
             "p_partkey": np.arange(1, PARTS + 1),
-            "p_name": [f"{a} {b}" for a, b in zip(pick(COLOURS, PARTS), pick(COLOURS, PARTS), strict=True)],
+            "p_name": [
+                f"{a} {b}" for a, b in zip(pick(COLOURS, PARTS), pick(COLOURS, PARTS), strict=True)
+            ],
             "p_brand": [f"Brand#{a}{b}" for a, b in random.integers(1, 6, (PARTS, 2))],
             "p_type": pick(TYPES, PARTS),
             "p_size": random.integers(1, 51, PARTS),

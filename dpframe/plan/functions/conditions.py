@@ -24,7 +24,6 @@ from dpframe.plan.functions.base import (
 )
 from dpframe.plan.sqltext import duckdb_literal
 
-
 MIRRORED = {
     "less": "greater",
     "less_equal": "greater_equal",
