@@ -36,14 +36,7 @@ def key_frame(
     if not keys:
         return pl.DataFrame()
     frames = [_component(members, columns, evaluate) for members in _components(keys)]
-    groups = math.prod(frame.height for frame in frames)
-    if groups > MOST_GROUPS:
-        raise refused(
-            keys[0][1].expr,
-            f"and the other keys make {groups:,} groups",
-            why=f"a query may have {MOST_GROUPS:,} groups; each one is released with noise",
-            fix="group by fewer columns, or by coarser ones, for example age // 10",
-        )
+    _require_few_together(keys[0][1], math.prod(frame.height for frame in frames))
     product = frames[0]
     for frame in frames[1:]:
         product = product.join(frame, how="cross")
@@ -80,9 +73,9 @@ def _component(
         return _enumerated(members, inputs, columns, evaluate)
     for _, key in members:
         _require_few(key)
-    product = itertools.product(
-        *(_column(key.domain, declared_only=False).to_list() for _, key in members)
-    )
+    values = [_column(key.domain, declared_only=False).to_list() for _, key in members]
+    _require_few_together(members[0][1], math.prod(map(len, values)))  # before they are listed
+    product = itertools.product(*values)
     schema = {name: POLARS_TYPES[key.domain.type] for name, key in members}
     return pl.DataFrame(list(product), schema=schema, orient="row")
 
@@ -98,6 +91,16 @@ def _column(domain: Domain, *, declared_only: bool) -> pl.Series:
     if domain.nullable and (domain.null_is_value or not declared_only):
         values.append(None)
     return pl.Series(values, dtype=POLARS_TYPES[domain.type])
+
+
+def _require_few_together(first: Typed, groups: int) -> None:
+    if groups > MOST_GROUPS:
+        raise refused(
+            first.expr,
+            f"and the other keys make {groups:,} groups",
+            why=f"a query may have {MOST_GROUPS:,} groups; each one is released with noise",
+            fix="group by fewer columns, or by coarser ones, for example age // 10",
+        )
 
 
 def _require_few(key: Typed) -> None:

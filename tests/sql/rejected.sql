@@ -969,6 +969,10 @@ SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING SUM(name) > 1
 SELECT ward AS w, COUNT(*) FROM visits GROUP BY w ORDER BY sex
 ;
 
+--! QueryError 1:8 | groups | DATE_TRUNC('minute', seen)
+SELECT DATE_TRUNC('minute', seen) AS a, DATE_TRUNC('hour', seen) AS b, DATE_TRUNC('day', seen) AS c, MINUTE(seen) AS d, COUNT(*) FROM visits GROUP BY a, b, c, d
+;
+
 -- == other dialects
 --! SQLError 1:35 | SIMILAR TO means something else in postgres | name SIMILAR TO 'a%'
 --: dialect postgres
