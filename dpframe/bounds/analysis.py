@@ -82,7 +82,7 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
     if function.name == "multiply" and args[0].expr == args[1].expr:
         # x * x is never negative, which intervals alone do not see.
         function, args = FUNCTIONS["square"], args[:1]
-    if function.name in MIRRORED and not columns_of(args[0].expr):
+    if function.name in MIRRORED and _is_left_constant(args[0].expr, args[1].expr):
         # Polars compares a constant on the left with a choice (CASE, a clamped date) that came out
         # the same for all rows of a batch as one row, not many: the count of a batch would depend
         # on whether another row differs. With the constant on the right it counts them all.
@@ -110,6 +110,13 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
             Call(clean.name, (result.expr,), place=call.place), clean.domain((domain,), ())
         )
     return result
+
+
+def _is_left_constant(left: Expr, right: Expr) -> bool:
+    """Whether the left side is the more constant one: a literal, or anything without columns."""
+    if columns_of(left):
+        return False
+    return bool(columns_of(right)) or (isinstance(left, Literal) and not isinstance(right, Literal))
 
 
 def _converted(arg: Typed, target: Type) -> Typed:
