@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
@@ -45,6 +45,35 @@ class Asking:
         return None if self.queries is None else Fraction(1, self.queries)
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the text of a question itself says about its cost."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+    def cost(self, given: Cost) -> Cost:
+        """The cost that was said, in the text or beside it; not in both places."""
+        if self.epsilon is None:
+            return given
+        if given.is_said:
+            raise ParameterError(
+                "the cost is said twice",
+                why=f"the statement itself has OPTIONS(epsilon = {float(self.epsilon):g})",
+                fix="leave it out of the call, or out of the statement",
+            )
+        return replace(given, epsilon=self.epsilon)
+
+    def check(self, loss: Loss) -> None:
+        """Refuse what would cost more delta than the text allows."""
+        if self.delta is not None and loss.delta > self.delta:
+            raise QueryError(
+                f"the answer costs delta {float(loss.delta):.3g}",
+                why=f"the statement itself has OPTIONS(delta = {float(self.delta):g})",
+                fix="declare the keys with dp.Keys([...]), or allow more delta",
+            )
+
+
 class Query:
     """A question that was understood and costs nothing yet."""
 
@@ -55,12 +84,14 @@ class Query:
         engine: Engine,
         version: Callable[[], str | None],
         asked: str,
+        said: Said | None = None,
     ) -> None:
         self._asking = asking
         self._compiled = compiled
         self._engine = engine
         self._version = version
         self._asked = asked
+        self._said = said or Said()
 
     @property
     def columns(self) -> dict[str, Domain]:
@@ -182,6 +213,7 @@ class Query:
                 fix="k=1",
             )
         asking = self._asking
+        cost = self._said.cost(cost)
         offer = choice_offer(ballot, k, cost, asking.budget, asking.default_share)
         asking.ledger.charge(
             offer.loss,
@@ -207,7 +239,7 @@ class Query:
                 why="it is spent on choosing keys, and this query has none to choose",
                 fix="leave delta= out",
             )
-        return Cost(epsilon, rho, share, error, confidence, delta)
+        return self._said.cost(Cost(epsilon, rho, share, error, confidence, delta))
 
     def _settled(self, fresh: bool) -> Compiled:
         """The query; over the keys that were released before, if its keys are not public."""
@@ -229,7 +261,10 @@ class Query:
         return reusable(compiled, self._asking.ledger.find, version, limits)
 
     def _offer(self, compiled: Compiled, cost: Cost) -> Offer:
-        return offer_for(compiled, cost, self._asking.budget, self._asking.default_share)
+        asking = self._asking
+        offer = offer_for(compiled, cost, asking.budget, asking.default_share)
+        self._said.check(offer.loss)
+        return offer
 
     def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         if not offer.layout.parts:

@@ -26,7 +26,7 @@ from dpframe.frame import Frame
 from dpframe.mechanisms import Source
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
-from dpframe.query import Asking, Query
+from dpframe.query import Asking, Query, Said
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
@@ -206,6 +206,7 @@ class Session:
         delta: Number | None = None,
         keys: Mapping[str, Iterable[Any]] | None = None,
         fresh: bool = False,
+        dialect: str = "duckdb",
     ) -> Release:
         """Answer a query, and charge its cost to the budget.
 
@@ -218,8 +219,11 @@ class Session:
         or if `keys={"ward": ["er", "icu"]}` does so for this query. Other keys are chosen
         privately: a third of the cost, and `delta` of what the budget keeps for that (by default a
         tenth of it, or the same share as the cost), show the keys that many units hold.
+
+        `dialect` is the one that the text is written in: "postgres", "spark", "bigquery" and more.
+        GoogleSQL's `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)` says its own cost.
         """
-        return self.query(text, keys=keys).release(
+        return self.query(text, keys=keys, dialect=dialect).release(
             epsilon=epsilon,
             rho=rho,
             share=share,
@@ -239,6 +243,7 @@ class Session:
         k: int = 1,
         largest: bool = True,
         keys: Mapping[str, Iterable[Any]] | None = None,
+        dialect: str = "duckdb",
     ) -> Choice:
         """Choose the best candidates by a score, without releasing the scores.
 
@@ -248,13 +253,24 @@ class Session:
         takes far less noise than releasing all scores and looking for the largest.
         """
         cost = Cost(epsilon, rho, share)
-        return self.query(text, keys=keys).choose(cost, k=k, largest=largest)
+        return self.query(text, keys=keys, dialect=dialect).choose(cost, k=k, largest=largest)
 
-    def query(self, text: str, *, keys: Mapping[str, Iterable[Any]] | None = None) -> Query:
+    def query(
+        self,
+        text: str,
+        *,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        dialect: str = "duckdb",
+    ) -> Query:
         """Analyse a query without spending anything."""
         from dpframe.frontends.sql import plan_of
+        from dpframe.frontends.sql_terms import check_unit, terms_of
 
-        return self._analysed(plan_of(text, self._tables), text, keys)
+        plan, terms = plan_of(text, self._tables, dialect), terms_of(text)
+        for name in tables_of(plan):
+            if not self._tables[name].public:
+                check_unit(terms, self._tables[name], text)
+        return self._analysed(plan, text, keys, Said(terms.epsilon, terms.delta))
 
     def table(self, name: str) -> Frame:
         """A registered table, to be asked by chaining Polars expressions; see `Frame`.
@@ -277,7 +293,11 @@ class Session:
         return Frame.of_table(self._tables[name], self._analysed, self._described)
 
     def _analysed(
-        self, plan: Node, asked: str, keys: Mapping[str, Iterable[Any]] | None = None
+        self,
+        plan: Node,
+        asked: str,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        said: Said | None = None,
     ) -> Query:
         names = tables_of(plan)
         engine, tables = self._opened(names)
@@ -288,7 +308,7 @@ class Session:
         for budget in (self._ledger.budget, self._own_budget):
             refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
-        return Query(asking, compiled, engine, lambda: self._version(names), asked)
+        return Query(asking, compiled, engine, lambda: self._version(names), asked, said)
 
     def _described(self, node: Node) -> Table:
         """What is known of the columns of rows that several tables may have been made into."""

@@ -194,9 +194,11 @@ def _component(
         return _enumerated(members, inputs, columns, evaluate)
     if not _few([key for _, key in members]):
         return None
-    product = itertools.product(
-        *(_column(key.domain, declared_only=False).to_list() for _, key in members)
-    )
+    values = [_column(key.domain, declared_only=False).to_list() for _, key in members]
+    groups = math.prod(map(len, values))
+    if groups > MOST_GROUPS:  # before they are listed
+        raise _too_many(members[0][1], groups)
+    product = itertools.product(*values)
     schema = {name: POLARS_TYPES[key.domain.type] for name, key in members}
     return pl.DataFrame(list(product), schema=schema, orient="row")
 

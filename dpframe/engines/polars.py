@@ -18,7 +18,7 @@ from dpframe.engines.base import (
     sum_that_counts,
     withhold_rows,
 )
-from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored, with_stages
+from dpframe.engines.polars_exprs import code_of, polars_of, reader, row_mask, stored, with_stages
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
@@ -155,7 +155,7 @@ class PolarsEngine(Engine):
         rows = source_frame(request.source, self.frames(request.source))
         rows = with_stages(rows, request.stages, read)
         if request.where is not None:
-            rows = rows.filter(polars_of(request.where, read))
+            rows = rows.filter(row_mask(request.where, request.table, read))
         columns = []
         for name, key, kept in zip(
             request.key_names, request.keys, request.key_filters, strict=True

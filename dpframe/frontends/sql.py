@@ -18,6 +18,7 @@ from dpframe.frontends.sql_clauses import (
     refuse_wrong_ordinals,
     row_count,
 )
+from dpframe.frontends.sql_dialects import DUCKDB, dialect_named
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_names import check_tables, ctes_around, qualified
@@ -39,7 +40,7 @@ from dpframe.plan.nodes import (
 )
 
 
-def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
+def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> Node:
     """Parse one SELECT over registered tables."""
     if not isinstance(text, str):
         raise ParameterError(
@@ -47,7 +48,7 @@ def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
             why="SQL is text",
             fix='session.sql("SELECT COUNT(*) FROM t", epsilon=0.1)',
         )
-    select = parse(text)
+    select = parse(text, dialect_named(dialect))
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
     _refuse_rows(select, text)

@@ -22,17 +22,29 @@ PARAMS: dict[str, list[tuple[Any, ...]]] = {
     "contains": [("a",)],
     "in": [(1, 2)],
     "extract": [("month",), ("hour",)],
-    "date_trunc": [("month",)],
     "round_even": [(), (2,), (-1,)],
     "clip": [(0, 1), (None, 1), (0, None)],
     "strip_chars": [("x",)],
     "strip_chars_start": [("x",)],
     "strip_chars_end": [("x",)],
+    "date_trunc": [("month",), ("month", "DATE"), ("decade",)],
+    "date_add": [(1, 2, 3), (0, -5, 0, "DATE"), (0, 0, 0)],
+    "add_days": [(1,), (-1,)],
+    "date_diff": [("month",), ("week",), ("hour",)],
+    "strftime": [("%Y-%m",)],
+    "ilike": [("a%",), ("a!%", "!")],
+    "regexp_matches": [("a+",)],
+    "right": [(2,)],
+    "lpad": [(3, "0")],
+    "rpad": [(3, "0")],
+    "position": [("a",)],
+    "split_part": [("-", 1)],
     "convert": [("FLOAT", "INT"), ("TEXT", "BIGINT"), ("TEXT", "DOUBLE"), ("INT", "BOOLEAN")],
 }
 ARGUMENTS = {"case": 3, "coalesce": 2, "least": 2, "greatest": 2, "and": 3, "or": 3, "concat": 2}
 TWO = {"add", "subtract", "multiply", "divide", "integer_divide", "modulo", "concat_operator"} | {
     *("floor_divide", "floor_quotient", "floor_modulo"),
+    *("add_days", "days_between", "date_diff"),
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "is_distinct"),
 }
 

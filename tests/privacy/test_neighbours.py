@@ -67,7 +67,7 @@ def test_the_grammars_reach_every_function() -> None:
 
         @seed(1)
         @settings(
-            max_examples=60,
+            max_examples=110,
             database=None,
             deadline=None,
             phases=[Phase.generate],

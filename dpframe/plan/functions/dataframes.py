@@ -41,6 +41,19 @@ from dpframe.plan.functions.numbers import (
 )
 from dpframe.plan.sqltext import duckdb_literal
 
+_Rule = Callable[[Domains, Params], str | None]
+
+
+def _by_name(rule: _Rule) -> Callable[[Domains, Params], tuple[str, Params] | None]:
+    """Give way to the entry that a rule names, with the same parameters."""
+
+    def instead(domains: Domains, params: Params) -> tuple[str, Params] | None:
+        name = rule(domains, params)
+        return None if name is None else (name, params)
+
+    return instead
+
+
 # --- division that rounds down -------------------------------------------------------------------
 
 
@@ -257,7 +270,7 @@ def _gives_way(
     def never(*_: Any) -> Any:
         raise InternalError(f"{name} was to give way to another function")
 
-    return Function(name, (), coerce, never, never, never, instead=instead)
+    return Function(name, (), coerce, never, never, never, instead=_by_name(instead))
 
 
 def register_all() -> None:
@@ -275,7 +288,7 @@ def register_all() -> None:
             _floor_divide_duckdb,
             lambda args, params: args[0] // pl.when(args[1] != 0).then(args[1]),
             repeats=True,
-            instead=_floor_divide_instead,
+            instead=_by_name(_floor_divide_instead),
         ),
         Function(
             "floor_quotient",
@@ -295,7 +308,7 @@ def register_all() -> None:
             _floor_modulo_duckdb,
             lambda args, params: args[0] % pl.when(args[1] != 0).then(args[1]),
             repeats=True,
-            instead=lambda domains, params: "modulo" if _are_natural(domains) else None,
+            instead=_by_name(lambda domains, params: "modulo" if _are_natural(domains) else None),
         ),
         Function(
             "round_even",
@@ -317,7 +330,7 @@ def register_all() -> None:
                 pl.when(args[0] < 0).then(args[0].ceil()).otherwise(args[0].floor())
             ),
             repeats=True,
-            instead=lambda domains, params: None if domains[0].type is Type.FLOAT else "",
+            instead=_by_name(lambda domains, _: None if domains[0].type is Type.FLOAT else ""),
         ),
         Function(
             "clip",

@@ -26,6 +26,7 @@ from dpframe.plan.functions.base import (
     spanning,
     whole_array,
 )
+from dpframe.plan.functions.shifts import difference_instead, sum_instead
 
 # Interval ends of + - * / sqrt floor ceil round are computed in the same IEEE arithmetic as the
 # rows. Those operations round correctly, hence monotonically: the rounded ends enclose every
@@ -43,7 +44,13 @@ def _corners(operation: Callable[[Any, Any], float], domains: Domains) -> tuple[
     return min(values), max(values)
 
 
-def _arithmetic(name: str, sql: str, operation: Callable[[Any, Any], Any], symbol: str) -> Function:
+def _arithmetic(
+    name: str,
+    sql: str,
+    operation: Callable[[Any, Any], Any],
+    symbol: str,
+    instead: Callable[[Domains, Params], tuple[str, Params] | None] = lambda domains, params: None,
+) -> Function:
     interval = functools.partial(_corners, operation)
 
     def domain(domains: Domains, params: Params) -> Domain:
@@ -61,6 +68,7 @@ def _arithmetic(name: str, sql: str, operation: Callable[[Any, Any], Any], symbo
         lambda args, params: f"({args[0]} {symbol} {args[1]})",
         polars,
         may_be_nan=True,
+        instead=instead,
     )
 
 
@@ -217,6 +225,12 @@ def _integer_division_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr
     dividend, divisor = args
     exact = dividend - _truncated_remainder(dividend, divisor)
     return exact // pl.when(divisor != 0).then(divisor)
+
+
+def _whole_quotient(domains: Domains, params: Params) -> tuple[str, Params] | None:
+    """Integers divided as integers, which "typed" asks for: so PostgreSQL and others do."""
+    whole = "typed" in params and Type.FLOAT not in numbers(domains)
+    return ("integer_divide", ()) if whole else None
 
 
 # --- ROUND ---------------------------------------------------------------------------------------
@@ -417,8 +431,8 @@ def _power_duckdb_root(args: Sequence[str], params: Params) -> str:
 def register_all() -> None:
     """Put these functions into the table."""
     register(
-        _arithmetic("add", "add", lambda a, b: a + b, "+"),
-        _arithmetic("subtract", "sub", lambda a, b: a - b, "-"),
+        _arithmetic("add", "add", lambda a, b: a + b, "+", sum_instead),
+        _arithmetic("subtract", "sub", lambda a, b: a - b, "-", difference_instead),
         _arithmetic("multiply", "mul", _times, "*"),
         _one_argument("square", (), _square_ends, "({0} * {0})", lambda x: x * x),
         _one_argument(
@@ -446,6 +460,8 @@ def register_all() -> None:
             divide_polars,
             may_be_nan=True,
             repeats=True,
+            fixed=lambda domains, params: (),
+            instead=_whole_quotient,
         ),
         Function(
             "integer_divide",
