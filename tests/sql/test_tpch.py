@@ -17,7 +17,7 @@ import dpframe as dp
 
 FILE = Path(__file__).parent / "tpch.sql"
 
-JOINS_ARE_ANSWERED = False
+JOINS_ARE_ANSWERED = True
 """The one line to change when joins and subqueries are there: what waits is then run as well."""
 
 ANSWERED, WAITS, REFUSED = "answered", "waits", "refused"
