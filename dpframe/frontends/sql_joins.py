@@ -12,7 +12,7 @@ from dpframe.frontends.sql_known import refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
 from dpframe.plan.exprs import Expr
-from dpframe.plan.nodes import Filter, Join
+from dpframe.plan.nodes import Filter, Join, Node
 
 Read = Callable[[exp.Expression], Expr]
 
@@ -46,6 +46,13 @@ class Conditions:
             if pair is not None:
                 found.append(pair)
                 self.left.remove(condition)
+        return found
+
+
+    def take_alone(self, alias: str) -> list[exp.Expression]:
+        """The conditions that look at one table, and at nothing else."""
+        found = [c for c in self.left if _aliases(c) == {alias} and not c.find(exp.Select)]
+        self.left = [c for c in self.left if c not in found]
         return found
 
 
@@ -163,7 +170,12 @@ class _Work:
             item = (connected or waiting)[0]
             waiting.remove(item)
             pairs = conditions.take_equations(item[0], self.done)
-            self._join(item[0], item[1], pairs)
+            relation = self.scope.relations[item[0]]
+            node = relation.node
+            if not relation.is_private:  # first, so that what is left may match once
+                for condition in conditions.take_alone(item[0]):
+                    node = Filter(node, self.read(condition))
+            self._join(item, node, pairs)
 
     def keep(self, conditions: Sequence[exp.Expression]) -> None:
         """Drop the rows that fail one of these."""
@@ -207,13 +219,10 @@ class _Work:
         self.done.add(alias)
 
     def _join(
-        self,
-        alias: str,
-        join: exp.Join | None,
-        pairs: list[tuple[exp.Expression, exp.Expression]],
+        self, item: Item, node: Node, pairs: list[tuple[exp.Expression, exp.Expression]]
     ) -> None:
-        relation = self.scope.relations[alias]
+        alias, join = item
         on = tuple((self.read(a), self.read(b)) for a, b in pairs)
         place = origin_of(join.this, self.scope.text) if join is not None else None
-        self.node = Join(self.node, relation.node, "inner", on, place=place)
+        self.node = Join(self.node, node, "inner", on, place=place)
         self.done.add(alias)

@@ -19,12 +19,12 @@ import dpframe as dp
 FILE = Path(__file__).parent / "accepted.sql"
 
 
-def statements(*, private: bool = False) -> Iterator[tuple[str, str, bool]]:
+def statements(file: Path = FILE, *, private: bool = False) -> Iterator[tuple[str, str, bool]]:
     """The claim above each statement, its text, and whether it is about units.
 
     Those with private keys take a delta, and are kept apart.
     """
-    for chunk in re.split(r";[ \t]*\n", FILE.read_text(encoding="utf-8")):
+    for chunk in re.split(r";[ \t]*\n", file.read_text(encoding="utf-8")):
         lines = chunk.split("\n")
         first = next((i for i, line in enumerate(lines) if line and not line.startswith("--")), 0)
         above = [line for line in lines[:first] if line]

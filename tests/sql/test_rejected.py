@@ -24,8 +24,8 @@ class Rejected(NamedTuple):
     underlined: str
 
 
-def statements() -> Iterator[Rejected]:
-    for chunk in re.split(r"(?m)^--! ", FILE.read_text(encoding="utf-8"))[1:]:
+def statements(file: Path = FILE) -> Iterator[Rejected]:
+    for chunk in re.split(r"(?m)^--! ", file.read_text(encoding="utf-8"))[1:]:
         header, _, rest = chunk.partition("\n")
         expected, words, underlined = (part.strip(" ") for part in header.split(" | "))
         kind, _, place = expected.partition(" ")
