@@ -48,7 +48,6 @@ class Conditions:
                 self.left.remove(condition)
         return found
 
-
     def take_alone(self, alias: str) -> list[exp.Expression]:
         """The conditions that look at one table, and at nothing else."""
         found = [c for c in self.left if _aliases(c) == {alias} and not c.find(exp.Select)]

@@ -66,7 +66,20 @@ def tables() -> dict[str, pl.DataFrame]:
         "products": pl.DataFrame(
             {
                 "product": list(range(1, 13)),
-                "name": ["pen", "ink", "cup", "Jar", "mat", "bag", "hat", "sock", "tea", "é", "", "x"],
+                "name": [
+                    "pen",
+                    "ink",
+                    "cup",
+                    "Jar",
+                    "mat",
+                    "bag",
+                    "hat",
+                    "sock",
+                    "tea",
+                    "é",
+                    "",
+                    "x",
+                ],
                 "kind": ["desk", "desk", "home", "home", "home", None, "wear", "wear", "food"]
                 + ["food", "desk", "wear"],
                 "price": [1.5, 2.25, 8.0, 4.75, 12.0, 30.0, 15.5, 3.0, 6.0, None, 0.5, 99.0],
@@ -79,7 +92,19 @@ def tables() -> dict[str, pl.DataFrame]:
         "tags": pl.DataFrame(
             {
                 "product": [1, 1, 2, 3, 3, 3, 5, 8, 8, None, 14],
-                "tag": ["new", "sale", "new", "sale", "eco", "new", "eco", "new", "old", "old", "eco"],
+                "tag": [
+                    "new",
+                    "sale",
+                    "new",
+                    "sale",
+                    "eco",
+                    "new",
+                    "eco",
+                    "new",
+                    "old",
+                    "old",
+                    "eco",
+                ],
             }
         ),
     }

@@ -9,8 +9,11 @@ import duckdb
 import pytest
 from shop import PLACES, session, tables
 from test_accepted import compare, statements
+from test_rejected import Rejected, refusal, underlined
+from test_rejected import statements as rejections
 
 import dpframe as dp
+from dpframe.engines.base import Engine
 
 STATEMENTS = list(statements(Path(__file__).parent / "accepted_joins.sql"))
 # Both engines answer all of them; tables on different engines are put together in the same way.
@@ -56,3 +59,37 @@ def test_there_are_at_least_90_statements_with_claims_of_their_own() -> None:
     assert len(STATEMENTS) >= 90
     assert len({text for _, text, _ in STATEMENTS}) == len(STATEMENTS)
     assert len({claim for claim, _, _ in STATEMENTS}) == len(STATEMENTS)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+REJECTED = list(rejections(Path(__file__).parent / "rejected_joins.sql"))
+
+
+@pytest.fixture(scope="module")
+def small_sessions() -> dict[str, dp.Session]:
+    budget = dp.Budget(epsilon=1, delta=1e-6)
+    return {place: session(place, budget) for place in ("duckdb", "polars")}
+
+
+@pytest.mark.parametrize("rejected", REJECTED, ids=[s.text[:80] for s in REJECTED])
+def test_it_is_refused_with_its_place_and_costs_nothing(
+    rejected: Rejected, small_sessions: dict[str, dp.Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(self: Engine, request: object) -> None:
+        raise AssertionError("the data was touched")
+
+    monkeypatch.setattr(Engine, "measure", measure)
+    errors = [refusal(opened, rejected.text) for opened in small_sessions.values()]
+    assert len({str(error) for error in errors}) == 1
+    assert type(errors[0]).__name__ == rejected.kind
+    assert rejected.words in str(errors[0])
+    assert underlined(errors[0].what) == (rejected.place, rejected.underlined)
+    assert errors[0].why
+    assert errors[0].fix
+    assert errors[0].__cause__ is None
+    assert errors[0].__context__ is None
+
+
+def test_there_are_at_least_50_refusals_of_their_own() -> None:
+    assert len({rejected.text for rejected in REJECTED}) == len(REJECTED) >= 50
