@@ -6,12 +6,14 @@ import copy
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpframe.aggregates.compile import compile_plan, tables_of
 from dpframe.bounds.derive import visible_table
 from dpframe.bounds.lower import Lowering
+from dpframe.bounds.rows import Selected, stored_tables
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
@@ -20,6 +22,7 @@ from dpframe.budget.spent import Spent
 from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare, with_keys
 from dpframe.engines.base import Engine
 from dpframe.engines.combined import combined
+from dpframe.engines.learned import PublicFacts
 from dpframe.engines.sources import EngineName, open_data
 from dpframe.errors import DeclarationError, ParameterError, QueryError
 from dpframe.frame import Frame
@@ -81,6 +84,7 @@ class Session:
         self._engines: dict[str, Engine] = {}
         self._tables: dict[str, Table] = {}
         self._versions: dict[str, Callable[[], str | None]] = {}
+        self._public = PublicFacts()
         self._combined: dict[frozenset[str], tuple[Engine, Mapping[str, Table]]] = {}
         self._source = Source()
 
@@ -301,9 +305,11 @@ class Session:
     ) -> Query:
         names = tables_of(plan)
         engine, tables = self._opened(names)
+        tables = {name: self._with_learned(tables[name]) for name in names}
         if keys is not None:
-            tables = with_keys({name: tables[name] for name in names}, keys)
-        compiled = compile_plan(plan, Lowering(tables, engine.is_unique), engine.evaluate)
+            tables = with_keys(tables, keys)
+        lowering = Lowering(tables, lambda chosen: self._is_unique(engine, chosen))
+        compiled = compile_plan(plan, lowering, engine.evaluate)
         PostProcessing(compiled).check()
         for budget in (self._ledger.budget, self._own_budget):
             refuse_without_delta(compiled, budget)
@@ -324,6 +330,18 @@ class Session:
             engines = {name: self._engines[name] for name in sorted(names)}
             self._combined[chosen] = combined(engines, self._tables)
         return self._combined[chosen]
+
+    def _with_learned(self, table: Table) -> Table:
+        """A table; if it is public, with what its rows tell of the columns not declared."""
+        if not table.public:
+            return table
+        name, version = table.name, self._versions[table.name]()
+        domains = self._public.domains(self._tables[name], self._engines[name], version)
+        return replace(table, domains=domains)
+
+    def _is_unique(self, engine: Engine, chosen: Selected) -> bool:
+        names = [table.name for table in stored_tables(chosen.source)]
+        return self._public.is_unique(chosen, engine, self._version(names))
 
     def _version(self, names: Sequence[str]) -> str | None:
         """The version of the data of all these tables together; None where one has none."""
@@ -365,4 +383,6 @@ def _terms(table: Table) -> dict[str, Any]:
 def _known(table: Table, column: str) -> str:
     if column not in table.domains:
         return "cannot be used"
-    return in_words(table.domains[column])
+    domain = table.domains[column]
+    known = domain.values is not None or domain.is_bounded
+    return "read from the table" if table.public and not known else in_words(domain)

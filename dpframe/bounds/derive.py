@@ -73,10 +73,19 @@ def _unit_of(table: Table) -> Row | Unit:
     return Row() if table.unit_column is None else Unit(UNIT, table.max_rows)
 
 
-def renamed_unit(outputs: Mapping[str, Expr], owner: Rows | None) -> dict[str, Expr]:
-    """Columns by their own names, except that the unit's column stays the unit's column."""
+def renamed(outputs: Mapping[str, Expr], names: Mapping[str, str]) -> dict[str, Expr]:
+    """Expressions by the names that a selection gives them."""
+    return {names[n]: e for n, e in outputs.items()}
+
+
+def named_columns(
+    outputs: Mapping[str, Expr], names: Mapping[str, str], owner: Rows | None
+) -> dict[str, Expr]:
+    """What a selection's columns are called above; the unit's column stays the unit's column."""
     unit = None if owner is None else owner.unit
-    return {n: Column(UNIT if unit is not None and e == unit else n) for n, e in outputs.items()}
+    return {
+        n: Column(UNIT if unit is not None and e == unit else names[n]) for n, e in outputs.items()
+    }
 
 
 def refused_at(place: Origin | None, what: str, *, why: str, fix: str) -> QueryError:

@@ -26,17 +26,17 @@ def group_rows(node: GroupRows, rows: Rows, needed: frozenset[str] | None) -> Ro
     work = _Work(rows, refined(rows.table.domains, rows.where))
     wanted = [(n, call) for n, call in node.aggregates if needed is None or n in needed]
     columns: dict[str, Expr] = {}
-    for name, expr in keys.items():
-        columns[name] = Column(UNIT) if expr == rows.unit else Column(name)
-        if expr != rows.unit:
-            work.inputs[name] = expr
-            _require_groupable(typed(expr, work.known))
+    listed: tuple[str, ...] = () if rows.unit is None else (UNIT,)
+    for i, (name, expr) in enumerate(keys.items()):
+        if expr == rows.unit:
+            columns[name] = Column(UNIT)
+            continue
+        key = f"k{i}"
+        columns[name], listed, work.inputs[key] = Column(key), (*listed, key), expr
+        _require_groupable(typed(expr, work.known))
     for name, call in wanted:
         columns[name] = work.value(call)
     chosen = selected(rows, work.inputs)
-    listed = tuple(name for name, expr in keys.items() if expr != rows.unit)
-    if rows.unit is not None:
-        listed = (UNIT, *listed)
     domains = {n: chosen.result.domains[n] for n in listed if n != UNIT}
     domains |= {name: domain for name, (_, domain) in work.measures.items()}
     measures = tuple((name, measure) for name, (measure, _) in work.measures.items())

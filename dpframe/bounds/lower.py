@@ -12,13 +12,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpframe.bounds.analysis import Typed, in_common_type, refused
-from dpframe.bounds.derive import analysed, derived, refused_at, renamed_unit, selected
+from dpframe.bounds.derive import (
+    analysed,
+    derived,
+    named_columns,
+    refused_at,
+    renamed,
+    selected,
+)
 from dpframe.bounds.groups import group_rows
-from dpframe.bounds.rows import ON, UNIT, Joined, Rows, Selected, Stacked, Stored, stored_tables
-from dpframe.declare import Table
+from dpframe.bounds.rows import (
+    ON,
+    UNIT,
+    Joined,
+    Rows,
+    Selected,
+    Stacked,
+    Stored,
+    stored_tables,
+)
+from dpframe.declare import Row, Table
 from dpframe.errors import QueryError
 from dpframe.plan.domains import Type, merged
 from dpframe.plan.exprs import Column, Expr, Origin, columns_of
+from dpframe.plan.fingerprint import canonical
 from dpframe.plan.nodes import Filter, GroupRows, Join, Node, Project, Scan, Union
 
 IsUnique = Callable[[Selected], bool]
@@ -37,6 +54,8 @@ class Lowering:
         match node:
             case Scan():
                 table = self.tables[node.table]
+                if table.public:  # it protects no unit, whatever was declared
+                    table = replace(table, unit=Row())
                 return Rows(table, Stored(table), (), {c: Column(c) for c in table.domains})
             case Filter():
                 rows = self.rows(node.parent, _with(needed, [node.predicate]))
@@ -70,12 +89,17 @@ class Lowering:
         if node.not_in:
             _require_no_nulls(node, left, right, pairs)
         pairs = [pair for pair in pairs if pair != (left.unit, right.unit)]
-        keys = [_comparable(*pair, left, right) for pair in pairs]
+        keys = sorted((_comparable(*pair, left, right) for pair in pairs), key=_in_words)
         outputs = [_needed(side, needed) for side in (left, right)]
         if node.how in ("semi", "anti"):
             outputs[1] = {}
-        first = selected(left, outputs[0], [a for a, _ in keys])
-        second = selected(right, outputs[1], [b for _, b in keys])
+        # Names that no alias enters: no one can take the unit's, and none makes another question.
+        names = [
+            {n: f"{side}{i}" for i, n in enumerate(found)}
+            for side, found in zip(("l", "r"), outputs, strict=True)
+        ]
+        first = selected(left, renamed(outputs[0], names[0]), [a for a, _ in keys])
+        second = selected(right, renamed(outputs[1], names[1]), [b for _, b in keys])
         rows_are_units = not left.table.public and left.unit is None
         one_match = rows_are_units and node.how in ("inner", "left")
         if one_match and not (keys and self.is_unique(second)):
@@ -89,15 +113,16 @@ class Lowering:
         # The units are the same column then, so comparing them comes first.
         on = ((UNIT,) if by_unit else ()) + tuple(f"{ON}{i}" for i in range(len(keys)))
         source = Joined(first, second, node.how, on, one_match)
-        domains = {n: first.result.domains[n] for n in outputs[0]}
-        for name in outputs[1]:
+        domains = {n: first.result.domains[n] for n in names[0].values()}
+        for name in names[1].values():
             domain = second.result.domains[name]
             missing = node.how == "left"
             domains[name] = (
                 replace(domain, nullable=True, null_is_value=True) if missing else domain
             )
-        columns = renamed_unit(outputs[0], left)
-        columns |= renamed_unit(outputs[1], right if by_unit and node.how == "inner" else None)
+        columns = named_columns(outputs[0], names[0], left)
+        owner = right if by_unit and node.how == "inner" else None
+        columns |= named_columns(outputs[1], names[1], owner)
         private = [s.table for s in (left, right) if not s.table.public]
         return Rows(derived(domains, private, first.result), source, (), columns)
 
@@ -106,16 +131,18 @@ class Lowering:
     def _union(self, node: Union, needed: frozenset[str] | None) -> Rows:
         inputs = [self.rows(parent, needed) for parent in node.inputs]
         _require_same_owners(node, inputs)
-        names = list(_needed(inputs[0], needed))
+        given = list(_needed(inputs[0], needed))
+        names = {n: f"c{i}" for i, n in enumerate(given)}
         exprs = {
-            n: in_common_type([analysed(rows, rows.columns[n]) for rows in inputs]) for n in names
+            n: in_common_type([analysed(rows, rows.columns[n]) for rows in inputs]) for n in given
         }
         parts = tuple(
-            selected(rows, {n: exprs[n][i].expr for n in names}) for i, rows in enumerate(inputs)
+            selected(rows, {names[n]: exprs[n][i].expr for n in given})
+            for i, rows in enumerate(inputs)
         )
-        domains = {n: merged([e.domain for e in exprs[n]]) for n in names}
-        columns: dict[str, Expr] = {n: Column(n) for n in names}
-        for name in names:
+        domains = {names[n]: merged([e.domain for e in exprs[n]]) for n in given}
+        columns: dict[str, Expr] = {n: Column(names[n]) for n in given}
+        for name in given:
             # The unit keeps its meaning if it is the unit on every side.
             if all(rows.unit is not None and rows.columns[name] == rows.unit for rows in inputs):
                 columns[name] = Column(UNIT)
@@ -132,6 +159,10 @@ def _needed(rows: Rows, needed: frozenset[str] | None) -> dict[str, Expr]:
 
 def _with(needed: frozenset[str] | None, exprs: Iterable[Expr]) -> frozenset[str] | None:
     return None if needed is None else needed.union(*(columns_of(e) for e in exprs))
+
+
+def _in_words(pair: tuple[Typed, Typed]) -> tuple[str, str]:
+    return canonical(pair[0].expr), canonical(pair[1].expr)
 
 
 def _comparable(a: Expr, b: Expr, left: Rows, right: Rows) -> tuple[Typed, Typed]:
@@ -176,6 +207,7 @@ def _require_one_owner(node: Join, left: Rows, right: Rows, by_unit: bool) -> No
             fix=f"join on the units too: ... AND left.{left.table.unit_column} ="
             f" right.{right.table.unit_column}".replace(UNIT, "unit"),
         )
+    _require_same_type(node.place, [left, right])
     _require_same_relation(node.place, [left, right])
 
 
@@ -210,24 +242,34 @@ def _require_same_owners(node: Union, inputs: Sequence[Rows]) -> None:
             fix='register both with unit=dp.Unit("person_id", max_rows=...)',
         )
     if inputs[0].unit is None and not inputs[0].table.public:
-        names = [t.name for rows in inputs for t in stored_tables(rows.source) if not t.public]
-        if len(set(names)) < len(names):
-            raise refused_at(
-                node.place,
-                "the rows of a table are stacked on themselves",
-                why="each row is one protected unit, and would count twice",
-                fix="declare unit=dp.Unit(column, max_rows=...), which bounds what a unit adds up"
-                " to, or join the conditions of both sides by OR",
-            )
-    kinds = {r.table.domains[r.table.unit_column].type for r in inputs if r.table.unit_column}
-    if len(kinds) > 1:
+        _require_different_tables(node, inputs)
+    _require_same_type(node.place, inputs)
+    _require_same_relation(node.place, inputs)
+
+
+def _require_different_tables(node: Union, inputs: Sequence[Rows]) -> None:
+    """Where each row is a unit, it must not be there twice."""
+    read = [t.name for rows in inputs for t in stored_tables(rows.source) if not t.public]
+    if len(set(read)) < len(read):
         raise refused_at(
             node.place,
-            "the units are of different types",
+            "the same rows are stacked twice",
+            why="each row is one protected unit, and would count once on either side",
+            fix="ask one query for each side, or select from the table once, with OR in its WHERE",
+        )
+
+
+def _require_same_type(place: Origin | None, inputs: Sequence[Rows]) -> None:
+    """Compared across types, two units on one side may equal the same one on the other."""
+    kinds = {r.table.domains[r.table.unit_column].type for r in inputs if r.table.unit_column}
+    if len(kinds) > 1:
+        names = " and ".join(sorted(kind.value for kind in kinds))
+        raise refused_at(
+            place,
+            f"the units are of different types, {names}",
             why="they cannot be the same units",
             fix="cast one of them before registering",
         )
-    _require_same_relation(node.place, inputs)
 
 
 def _require_same_relation(place: Origin | None, inputs: Sequence[Rows]) -> None:

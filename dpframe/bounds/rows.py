@@ -147,16 +147,17 @@ def canonical_source(source: Source) -> str:
             known = sorted(source.table.domains.items())
             return f"{source.table.name}({','.join(f'{n!r}={domain!r}' for n, domain in known)})"
         case Joined():
-            sides = f"{_canonical(source.left)},{_canonical(source.right)}"
+            sides = f"{canonical_selected(source.left)},{canonical_selected(source.right)}"
             return f"join({source.how},{source.on},{source.one_match},{sides})"
         case Stacked():
-            return f"stack({','.join(map(_canonical, source.inputs))})"
+            return f"stack({','.join(map(canonical_selected, source.inputs))})"
         case Grouped():
             measures = [f"{name!r}={measure!r}" for name, measure in source.measures]
-            return f"group({source.keys!r},{measures!r},{_canonical(source.input)})"
+            return f"group({source.keys!r},{measures!r},{canonical_selected(source.input)})"
 
 
-def _canonical(selected: Selected) -> str:
+def canonical_selected(selected: Selected) -> str:
+    """A selection as text, with everything that its rows depend on besides the data."""
     columns = [
         f"{name!r}={canonical(expr)}" for name, expr in sorted(selected.columns, key=lambda c: c[0])
     ]

@@ -95,7 +95,10 @@ def read_column(table: Table, name: str) -> str:
     if domain.values is not None:
         # Not clamped first: that would make a listed key of a value beyond the last one.
         listed = ", ".join(duckdb_literal(v) for v in domain.values)
-        return f"CASE WHEN {text} IN ({listed}) THEN CAST({text} AS {domain.type.value}) END"
+        text = f"CASE WHEN {text} IN ({listed}) THEN CAST({text} AS {domain.type.value}) END"
+        if domain.nullable or not domain.values:
+            return text
+        return f"COALESCE({text}, {duckdb_literal(domain.values[0])})"
     match domain.type:
         case Type.INT:
             text = _integer(column, domain, storage.low, storage.high)

@@ -75,7 +75,10 @@ def read_column(table: Table, name: str) -> pl.Expr:
     if domain.values is not None:
         # Not clamped first: that would make a listed key of a value beyond the last one.
         value = pl.when(value.is_in(list(domain.values))).then(value)
-        return value.cast(POLARS_TYPES[domain.type])
+        value = value.cast(POLARS_TYPES[domain.type])
+        if domain.nullable or not domain.values:
+            return value
+        return value.fill_null(pl.lit(domain.values[0], dtype=POLARS_TYPES[domain.type]))
     match domain.type:
         case Type.INT:
             value = _integer(column(name), domain, storage.low, storage.high).cast(pl.Int64)

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from dpframe.bounds.rows import UNIT, Grouped, Joined, Measure, Selected, Source, Stacked, Stored
+from dpframe.bounds.rows import (
+    ON,
+    UNIT,
+    Grouped,
+    Joined,
+    Measure,
+    Selected,
+    Source,
+    Stacked,
+    Stored,
+)
 from dpframe.declare import Table
 from dpframe.engines.polars_exprs import (
     code_of,
@@ -72,8 +82,15 @@ def _joined(source: Joined, frames: Frames) -> pl.LazyFrame:
     if UNIT not in on and source.right.table.unit_column is not None:
         right = right.drop(UNIT)
     if not on:
-        return left.join(right, how="cross")
+        return _beside_all(source, left, right)
     return left.join(right, on=on, how=source.how, nulls_equal=False, coalesce=True)
+
+
+def _beside_all(source: Joined, left: pl.LazyFrame, right: pl.LazyFrame) -> pl.LazyFrame:
+    """A join that compares nothing: every row matches every row, or none if there are none."""
+    every = pl.lit(0).alias(f"{ON}0")
+    left, right = left.with_columns(every), right.with_columns(every)
+    return left.join(right, on=f"{ON}0", how=source.how).drop(f"{ON}0")
 
 
 def _grouped(source: Grouped, frames: Frames) -> pl.LazyFrame:

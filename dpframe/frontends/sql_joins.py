@@ -12,7 +12,7 @@ from dpframe.frontends.sql_known import refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
 from dpframe.plan.exprs import Expr
-from dpframe.plan.nodes import Filter, Join
+from dpframe.plan.nodes import Filter, Join, Node
 
 Read = Callable[[exp.Expression], Expr]
 
@@ -48,6 +48,12 @@ class Conditions:
                 self.left.remove(condition)
         return found
 
+    def take_alone(self, alias: str) -> list[exp.Expression]:
+        """The conditions that look at one table, and at nothing else."""
+        found = [c for c in self.left if _aliases(c) == {alias} and not c.find(exp.Select)]
+        self.left = [c for c in self.left if c not in found]
+        return found
+
 
 def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
     if isinstance(node, exp.Paren):
@@ -72,9 +78,15 @@ def _aliases(node: exp.Expression) -> set[str]:
     return {c.table.lower() for c in node.find_all(exp.Column)}
 
 
+Item = tuple[str, exp.Join | None]
+"""A table of FROM by its alias, and the JOIN that names it; None for the first."""
+
+Kind = Literal["inner", "left", "right", "semi", "anti"]
+
+
 def joined(
     scope: Scope,
-    items: Sequence[tuple[str, exp.Join | None]],
+    items: Sequence[Item],
     conditions: Conditions,
     read: Read,
 ) -> Scope:
@@ -82,26 +94,35 @@ def joined(
 
     The order of inner joins does not matter, so they begin with a private table and go on with one
     that some equation connects: then every table is compared with all that came before.
+
+    A RIGHT JOIN brings in rows without a match, which WHERE sees and earlier conditions do not: up
+    to the last one, joins are made by what stands in their own ON.
     """
-    work = _Work(scope, conditions, read)
-    waiting: list[tuple[str, exp.Join | None]] = []
-    for alias, join in items:
-        kind = "inner" if join is None else _kind(join, scope.text)
+    kinds = [_kind(join, scope.text) if join is not None else "inner" for _, join in items]
+    last = max((i for i, kind in enumerate(kinds) if kind == "right"), default=0)
+    work = _Work(scope, read)
+    waiting: list[Item] = []
+    own = Conditions(scope.text, [])
+    for i, ((alias, join), kind) in enumerate(zip(items, kinds, strict=True)):
+        used = conditions if i > last else own
         if kind == "inner":
-            conditions.add(None if join is None else join.args.get("on"))
+            used.add(None if join is None else join.args.get("on"))
             waiting.append((alias, join))
             continue
-        work.put_together(waiting)
+        work.put_together(waiting, used)
         waiting = []
+        if kind == "right":
+            work.keep(own.left)
+            own.left = []
         work.outer(alias, join, kind)
-    work.put_together(waiting)
+    work.put_together(waiting, conditions)
     return replace(scope, node=work.node)
 
 
-def _kind(join: exp.Join, text: str) -> Literal["inner", "left", "right", "semi", "anti"]:
+def _kind(join: exp.Join, text: str) -> Kind:
     words = [str(join.args.get(k) or "").upper() for k in ("method", "side", "kind")]
     said = " ".join(word for word in words if word and word != "OUTER")
-    kinds: dict[str, Literal["inner", "left", "right", "semi", "anti"]] = {
+    kinds: dict[str, Kind] = {
         "": "inner",
         "INNER": "inner",
         "CROSS": "inner",
@@ -126,16 +147,16 @@ def _kind(join: exp.Join, text: str) -> Literal["inner", "left", "right", "semi"
 class _Work:
     """Rows joined so far, and the tables in them."""
 
-    def __init__(self, scope: Scope, conditions: Conditions, read: Read) -> None:
+    def __init__(self, scope: Scope, read: Read) -> None:
         self.scope = scope
-        self.conditions = conditions
         self.read = read
         self.node = scope.node
         self.done: set[str] = set()
 
-    def put_together(self, waiting: list[tuple[str, exp.Join | None]]) -> None:
+    def put_together(self, waiting: list[Item], conditions: Conditions) -> None:
         """Join tables, the connected ones first."""
-        waiting = list(waiting)
+        # By name, so that the order in which they were written makes no other question.
+        waiting = sorted(waiting, key=lambda w: self.scope.relations[w[0]].name.lower())
         if waiting and not self.done:
             private = [w for w in waiting if self.scope.relations[w[0]].is_private]
             first = (private or waiting)[0]
@@ -143,20 +164,28 @@ class _Work:
             self.node, self.done = self.scope.relations[first[0]].node, {first[0]}
         while waiting:
             connected = [
-                w
-                for w in waiting
-                if any(_equation(c, w[0], self.done) for c in self.conditions.left)
+                w for w in waiting if any(_equation(c, w[0], self.done) for c in conditions.left)
             ]
             item = (connected or waiting)[0]
             waiting.remove(item)
-            pairs = self.conditions.take_equations(item[0], self.done)
-            self._join(item[0], item[1], "inner", pairs)
+            pairs = conditions.take_equations(item[0], self.done)
+            relation = self.scope.relations[item[0]]
+            node = relation.node
+            if not relation.is_private:  # first, so that what is left may match once
+                for condition in conditions.take_alone(item[0]):
+                    node = Filter(node, self.read(condition))
+            self._join(item, node, pairs)
+
+    def keep(self, conditions: Sequence[exp.Expression]) -> None:
+        """Drop the rows that fail one of these."""
+        for condition in conditions:
+            self.node = Filter(self.node, self.read(condition))
 
     def outer(
         self,
         alias: str,
         join: exp.Join | None,
-        kind: Literal["left", "right", "semi", "anti", "inner"],
+        kind: Kind,
     ) -> None:
         """LEFT, RIGHT, SEMI and ANTI JOIN: conditions of ON decide what matches."""
         assert join is not None
@@ -185,19 +214,14 @@ class _Work:
             self.node = Join(node, self.node, "left", on_exprs, place=place)
         else:
             on_exprs = tuple((self.read(a), self.read(b)) for a, b in pairs)
-            how: Literal["inner", "left", "semi", "anti"] = kind
-            self.node = Join(self.node, node, how, on_exprs, place=place)
+            self.node = Join(self.node, node, kind, on_exprs, place=place)
         self.done.add(alias)
 
     def _join(
-        self,
-        alias: str,
-        join: exp.Join | None,
-        how: Literal["inner"],
-        pairs: list[tuple[exp.Expression, exp.Expression]],
+        self, item: Item, node: Node, pairs: list[tuple[exp.Expression, exp.Expression]]
     ) -> None:
-        relation = self.scope.relations[alias]
+        alias, join = item
         on = tuple((self.read(a), self.read(b)) for a, b in pairs)
         place = origin_of(join.this, self.scope.text) if join is not None else None
-        self.node = Join(self.node, relation.node, how, on, place=place)
+        self.node = Join(self.node, node, "inner", on, place=place)
         self.done.add(alias)

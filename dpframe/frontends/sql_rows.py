@@ -50,6 +50,14 @@ class RowReader:
         known = self.with_ctes(query, known)
         if isinstance(query, exp.Union):
             return self._union(query, known)
+        if isinstance(query, exp.Table):
+            raise sql_error(
+                query,
+                self.text,
+                "parentheses around tables are not answered",
+                why="joins are read one after another, as they are written",
+                fix="leave the parentheses out, or SELECT the columns of the join in a subquery",
+            )
         if not isinstance(query, exp.Select):
             raise sql_error(
                 query,
@@ -234,7 +242,9 @@ class RowReader:
         names = [item.alias_or_name.lower() for item in select.expressions]
         self._refuse_twins(select, names)
         grouped = select.args.get("group") or any(
-            is_aggregate(n) for item in select.expressions for n in item.walk()
+            is_aggregate(n) and not isinstance(n.parent, exp.Window)
+            for item in select.expressions
+            for n in item.walk()
         )
         node = self._grouped(select, scope, names) if grouped else self._projected(select, scope)
         if select.args.get("distinct"):

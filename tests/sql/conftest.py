@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +12,8 @@ import pytest
 
 import dpframe as dp
 from dpframe.mechanisms import Law
+
+sys.path.insert(0, str(Path(__file__).parent))  # `from shop import session`
 
 ROWS = 240
 LIMITS = (date(2024, 1, 1), date(2024, 12, 31))

@@ -30,9 +30,9 @@ class Accepted(NamedTuple):
     cost: dict[str, float]
 
 
-def statements(*, private: bool = False) -> Iterator[Accepted]:
+def statements(file: Path = FILE, *, private: bool = False) -> Iterator[Accepted]:
     """All statements. Those with private keys take a delta, and are kept apart."""
-    for chunk in re.split(r";[ \t]*\n", FILE.read_text(encoding="utf-8")):
+    for chunk in re.split(r";[ \t]*\n", file.read_text(encoding="utf-8")):
         lines = chunk.split("\n")
         first = next((i for i, line in enumerate(lines) if line and not line.startswith("--")), 0)
         above = [line for line in lines[:first] if line]

@@ -25,8 +25,8 @@ class Rejected(NamedTuple):
     dialect: str = "duckdb"
 
 
-def statements() -> Iterator[Rejected]:
-    for chunk in re.split(r"(?m)^--! ", FILE.read_text(encoding="utf-8"))[1:]:
+def statements(file: Path = FILE) -> Iterator[Rejected]:
+    for chunk in re.split(r"(?m)^--! ", file.read_text(encoding="utf-8"))[1:]:
         header, _, rest = chunk.partition("\n")
         expected, words, underlined = (part.strip(" ") for part in header.split(" | "))
         kind, _, place = expected.partition(" ")
