@@ -14,6 +14,7 @@ import pytest
 
 import dpframe as dp
 from dpframe.mechanisms import Law
+from dpframe.plan.nodes import aggregate_of
 
 VISITS = pl.DataFrame(
     {
@@ -345,6 +346,33 @@ def test_what_is_refused_is_named_as_it_was_written(
     assert named in what
     assert re.search(said, what + refusal.value.why)
     assert refusal.value.fix
+    assert not re.search(r"\b[A-Z]{3,}\(", refusal.value.fix), "a fix in SQL"
+
+
+AGGREGATES = [
+    ("pl.col('cost').median()", "MEDIAN"),
+    ("pl.col('cost').quantile(0.3, 'linear')", "QUANTILE_CONT"),
+    ("pl.col('cost').quantile(0.3)", "QUANTILE_DISC"),
+    ("pl.col('cost').var()", "VAR_SAMP"),
+    ("pl.col('cost').var(ddof=0)", "VAR_POP"),
+    ("pl.col('cost').std()", "STDDEV_SAMP"),
+    ("pl.col('cost').min()", "MIN"),
+    ("pl.col('cost').max()", "MAX"),
+    ("pl.col('ward').mode()", "MODE"),
+    ("pl.corr('age', 'cost')", "CORR"),
+    ("pl.cov('age', 'cost')", "COVAR_SAMP"),
+    ("pl.col('cost').sum()", "SUM"),
+    ("pl.col('cost').mean()", "AVG"),
+]
+
+
+@pytest.mark.parametrize(("code", "name"), AGGREGATES)
+def test_aggregates_go_by_their_names_in_sql(visits: dp.Frame, code: str, name: str) -> None:
+    """So that one that is not measured yet works by itself once it is."""
+    summary = visits.select(eval(code, {"pl": pl}).alias("x"))
+    assert isinstance(summary, dp.Summary)
+    ((_, call),) = aggregate_of(summary._table.plan()).aggregates
+    assert call.name == name
 
 
 @pytest.mark.filterwarnings("ignore::polars.exceptions.PolarsInefficientMapWarning")

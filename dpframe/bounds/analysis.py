@@ -62,7 +62,8 @@ def refused(
     origin = expr.origin
     text = origin.text() if origin else "the expression"
     pointer = origin.pointer() if origin else ""
-    return kind(f"{text} {what}{pointer}", why=why, fix=fix)
+    advice = origin.advice(fix) if origin else fix
+    return kind(f"{text} {what}{pointer}", why=why, fix=advice)
 
 
 def condition(expr: Expr, columns: Mapping[str, Domain]) -> Typed:

@@ -6,38 +6,19 @@ from collections.abc import Callable, Iterator
 
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_json import Term
-from dpframe.frontends.polars_text import PolarsOrigin, polars_error
+from dpframe.frontends.polars_text import SQL_AGGREGATES, PolarsOrigin, polars_error
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction
 
-_PLAIN = {
-    "sum": "SUM",
-    "mean": "AVG",
-    "median": "MEDIAN",
-    "min": "MIN",
-    "max": "MAX",
-    "mode": "MODE",
-    "corr": "CORR",
-}
-_VARIANCES = {
-    ("var", 1): "VAR_SAMP",
-    ("var", 0): "VAR_POP",
-    ("std", 1): "STDDEV_SAMP",
-    ("std", 0): "STDDEV_POP",
-    ("cov", 1): "COVAR_SAMP",
-    ("cov", 0): "COVAR_POP",
-}
-_AGGREGATES = {
-    *_PLAIN,
-    *(name for name, _ in _VARIANCES),
-    *("len", "count", "n_unique", "null_count", "quantile"),
-}
+_POPULATION = {"var": "VAR_POP", "std": "STDDEV_POP", "cov": "COVAR_POP"}
+"""What they are where `ddof=0`; otherwise they are of a sample."""
+
 _HARMLESS_OPTIONS = {"propagate_nans", "include_nulls", "ddof", "method", "maintain_order"}
 """Options that are read below, or say nothing here: there is no NaN, and a mode has no order."""
 
 
 def is_aggregate(term: Term) -> bool:
     """Whether a term turns the rows of a group into one value."""
-    return term.name in _AGGREGATES
+    return term.name in SQL_AGGREGATES
 
 
 def has_aggregate(term: Term) -> bool:
@@ -80,15 +61,17 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
             name = "QUANTILE_CONT" if term.options["method"] == "Linear" else "QUANTILE_DISC"
             return AggregateCall(name, (value, rows.read(term.inputs[1])), where=where, place=place)
     others = tuple(rows.read(each) for each in term.inputs[1:])
-    found = _PLAIN.get(term.name) or _VARIANCES.get((term.name, term.options["ddof"]))
-    if found is None:
+    name = SQL_AGGREGATES[term.name]
+    if term.options.get("ddof", 1) == 0:
+        name = _POPULATION[term.name]
+    elif term.options.get("ddof", 1) != 1:
         raise polars_error(
             term,
             f"ddof={term.options['ddof']} is not known",
             why="variances are of a sample or of a whole population",
             fix="ddof=1, or ddof=0",
         )
-    return AggregateCall(found, (value, *others), where=where, place=place)
+    return AggregateCall(name, (value, *others), where=where, place=place)
 
 
 def _counts_nulls(term: Term) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -131,6 +132,49 @@ def _constant(value: Any) -> str:
     return repr(value)
 
 
+SQL_AGGREGATES = {
+    "count": "COUNT",
+    "len": "COUNT",
+    "n_unique": "COUNT",
+    "null_count": "COUNT",
+    "sum": "SUM",
+    "mean": "AVG",
+    "median": "MEDIAN",
+    "quantile": "QUANTILE_CONT",
+    "min": "MIN",
+    "max": "MAX",
+    "mode": "MODE",
+    "var": "VAR_SAMP",
+    "std": "STDDEV_SAMP",
+    "corr": "CORR",
+    "cov": "COVAR_SAMP",
+}
+"""Aggregates of Polars, and those of SQL that they are unless an option says otherwise."""
+
+_ADVICE = (
+    (r"CAST\(x AS BIGINT\)", "x.cast(pl.Int64)"),
+    (r"CAST\(x AS DOUBLE\)", "x.cast(pl.Float64)"),
+    (r"CAST\(x AS VARCHAR\)", "x.cast(pl.String)"),
+    (r"CAST\(x AS DATE\)", "x.cast(pl.Date)"),
+    (r"CAST\(x AS TIMESTAMP\)", 'x.cast(pl.Datetime("us"))'),
+    (r"CAST\(x AS BOOLEAN\)", "x.cast(pl.Boolean)"),
+    (r"SUM\(GREATEST\(low, LEAST\(x, high\)\)\)", "x.clip(low, high).sum()"),
+    (r"COUNT\(DISTINCT (\w+)\)", r'pl.col("\1").n_unique()'),
+    (r"COUNT\(\*\)", "pl.len()"),
+    (r"\bCOUNT\((\S+)\)", r"\1.count()"),
+    (r"\bSUM\((\S+)\)", r"\1.sum()"),
+    (r"\bFLOOR\b", ".floor()"),
+    (r"POWER\(x, 2\), or EXP\(20 \* LN\(x\)\)", "x ** 2, or (20 * x.log()).exp()"),
+    (r"ROUND\(x, 2\)", "x.round(2)"),
+    (
+        r"DATE '2024-01-31' and times as .*",
+        "date(2024, 1, 31), and times as datetime(2024, 1, 31, 12)",
+    ),
+    (r"ORDER BY and LIMIT go", "sort and head go"),
+)
+"""What fixes say in SQL, and what Polars users write instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class PolarsOrigin:
     """The expression that something was read from."""
@@ -144,6 +188,18 @@ class PolarsOrigin:
     def pointer(self) -> str:
         """Nothing: the text is the place."""
         return ""
+
+    def advice(self, fix: str) -> str:
+        """A fix in the words of Polars.
+
+        >>> PolarsOrigin(Term("len")).advice("SUM(CAST(x AS DOUBLE))")
+        'x.cast(pl.Float64).sum()'
+        """
+        for sql, polars in _ADVICE:
+            fix = re.sub(sql, polars, fix)
+        listed = set(fix.removeprefix("use one of ").split(", "))
+        known = [name for name, sql in SQL_AGGREGATES.items() if sql in listed]
+        return f"use one of {', '.join(known)}" if known else fix
 
 
 def shortened(code: str) -> str:

@@ -74,7 +74,8 @@ class NoisyParts:
 
     def estimates(self, index: int) -> np.ndarray:
         """A part in units of value, one number per group."""
-        return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
+        with np.errstate(over="ignore"):  # beyond the largest float it is infinite, and no error
+            return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
 
 
 def keys_alone(compiled: Compiled) -> NoisyParts:

@@ -67,6 +67,11 @@ def keys(session: dp.Session, key: str, where: str = "TRUE") -> list[Any]:
         ("CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END", ["adult", "minor"]),
         ("CASE WHEN age < 18 THEN 'minor' END", ["minor", None]),
         ("CASE WHEN age > 100 THEN 'old' ELSE 'young' END", ["young"]),
+        (
+            "CASE WHEN cost < 5 THEN 'low' WHEN cost < 9 THEN 'mid' ELSE 'high' END",
+            ["high", "low", "mid"],
+        ),
+        ("CASE WHEN cost < 5 THEN 2.5 WHEN cost < 9 THEN 1 END", [1.0, 2.5, None]),
         ("COALESCE(age // 10, -1)", [-1, 0, 1, 2]),
         ("NULLIF(age // 10, 1)", [0, 2, None]),
         ("LEAST(age, 2)", [0, 1, 2]),

@@ -319,6 +319,10 @@ SELECT ward, COUNT(*) AS n FROM visits WHERE ward IS NULL GROUP BY ward HAVING n
 SELECT CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END AS k, COUNT(*) AS n FROM visits GROUP BY k;
 -- a derived key by CASE with NULL
 SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' WHEN age >= 65 THEN 'senior' END AS g, COUNT(*) AS n FROM visits GROUP BY g ORDER BY g;
+-- CASE over a column whose values are not listed: its results are
+SELECT CASE WHEN cost < 100 THEN 'low' WHEN cost < 25000 THEN 'middle' ELSE 'high' END AS bracket, COUNT(*) AS n FROM visits GROUP BY 1;
+-- ... and no result is NULL
+SELECT CASE WHEN change < 0 THEN -1 ELSE 1 END AS direction, CASE WHEN cost > 100.5 THEN 2.5 END AS size, COUNT(*) AS n FROM visits GROUP BY 1, 2;
 -- CASE of a key
 SELECT CASE ward WHEN 'er' THEN 'emergency' ELSE ward END AS g, COUNT(*) AS n FROM visits GROUP BY g;
 -- decades
