@@ -26,7 +26,8 @@ from dpframe.frontends.polars_arguments import (
     source_code,
     without,
 )
-from dpframe.frontends.polars_joins import How, Written, join_names, joined, unique_rows
+from dpframe.frontends.polars_joins import How, join_names, joined, unique_rows
+from dpframe.frontends.polars_text import Written
 from dpframe.plan.domains import Domain, Type, in_words
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.functions.casts import polars_type

@@ -74,8 +74,9 @@ def _domain(cells: pl.Series, unknown: Domain) -> Domain:
     listed = values.unique()
     if listed.len() <= MOST_LISTED:
         keys = tuple(sorted(listed.to_list()))
-        ends = (None, None) if kind is Type.TEXT else (keys[0], keys[-1])
-        return Domain(kind, *ends, has_nulls, keys, has_nulls)
+        if kind is Type.TEXT:
+            return Domain(kind, None, None, has_nulls, keys, has_nulls)
+        return Domain(kind, keys[0], keys[-1], has_nulls, keys, has_nulls)
     if kind is Type.TEXT:
         return unknown
     return Domain(kind, values.min(), values.max(), has_nulls, None, has_nulls)

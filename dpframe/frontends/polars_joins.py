@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
 
 from dpframe.errors import QueryError
 from dpframe.frontends.polars import PrivateRows
+from dpframe.frontends.polars_text import Written
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.nodes import GroupRows, Join, Node, Project
 
 How = Literal["inner", "left", "semi", "anti", "cross"]
 _LEFT, _RIGHT = "left", "right"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The code of a method call, for errors."""
-
-    code: str
-
-    def text(self) -> str:
-        """The code."""
-        return self.code
-
-    def pointer(self) -> str:
-        """Nothing to point at: the code stands by itself."""
-        return ""
 
 
 def join_names(

@@ -190,16 +190,40 @@ class PolarsOrigin:
         return ""
 
     def advice(self, fix: str) -> str:
-        """A fix in the words of Polars.
+        """A fix in the words of Polars."""
+        return in_polars_words(fix)
 
-        >>> PolarsOrigin(Term("len")).advice("SUM(CAST(x AS DOUBLE))")
-        'x.cast(pl.Float64).sum()'
-        """
-        for sql, polars in _ADVICE:
-            fix = re.sub(sql, polars, fix)
-        listed = set(fix.removeprefix("use one of ").split(", "))
-        known = [name for name, sql in SQL_AGGREGATES.items() if sql in listed]
-        return f"use one of {', '.join(known)}" if known else fix
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The code of a method call, for errors."""
+
+    code: str
+
+    def text(self) -> str:
+        """The code."""
+        return shortened(self.code)
+
+    def pointer(self) -> str:
+        """Nothing: the text is the place."""
+        return ""
+
+    def advice(self, fix: str) -> str:
+        """A fix in the words of Polars."""
+        return in_polars_words(fix)
+
+
+def in_polars_words(fix: str) -> str:
+    """A fix that is written as SQL, as Polars code.
+
+    >>> in_polars_words("SUM(CAST(x AS DOUBLE))")
+    'x.cast(pl.Float64).sum()'
+    """
+    for sql, polars in _ADVICE:
+        fix = re.sub(sql, polars, fix)
+    listed = set(fix.removeprefix("use one of ").split(", "))
+    known = [name for name, sql in SQL_AGGREGATES.items() if sql in listed]
+    return f"use one of {', '.join(known)}" if known else fix
 
 
 def shortened(code: str) -> str:

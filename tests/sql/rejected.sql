@@ -779,9 +779,6 @@ SELECT COUNT(strftime(seen, '%f')) FROM visits
 --! QueryError 1:14 | it takes a DATE or a TIMESTAMP, not BIGINT | strftime(age, '%Y')
 SELECT COUNT(strftime(age, '%Y')) FROM visits
 ;
---! QueryError 1:8 | has no public set of values to group by | strftime(seen, '%H:%M')
-SELECT strftime(seen, '%H:%M') AS t, COUNT(*) FROM visits GROUP BY t
-;
 --! SQLError 1:14 | counts of seconds and timestamps are not converted | epoch_ms(seen)
 SELECT COUNT(epoch_ms(seen)) FROM visits
 ;
@@ -930,9 +927,6 @@ SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING SUM(name) > 1
 SELECT ward AS w, COUNT(*) FROM visits GROUP BY w ORDER BY sex
 ;
 
---! QueryError 1:8 | groups | DATE_TRUNC('minute', seen)
-SELECT DATE_TRUNC('minute', seen) AS a, DATE_TRUNC('hour', seen) AS b, DATE_TRUNC('day', seen) AS c, MINUTE(seen) AS d, COUNT(*) FROM visits GROUP BY a, b, c, d
-;
 
 -- == other dialects
 --! SQLError 1:35 | SIMILAR TO means something else in postgres | name SIMILAR TO 'a%'

@@ -73,7 +73,6 @@ def refusal(session: dp.Session, text: str, dialect: str = "duckdb") -> dp.DPFra
         session.sql(text, epsilon=0.5, dialect=dialect)
     assert session.spent == before, "something was spent"
     assert session.remaining == room
-    assert session.spent.releases == 0
     return caught.value
 
 
@@ -96,13 +95,6 @@ def test_it_is_refused_with_its_place_and_costs_nothing(
     assert underlined(error.what) == (rejected.place, rejected.underlined)
     assert error.why
     assert error.fix
-
-
-@pytest.mark.parametrize("rejected", STATEMENTS, ids=[s.text[:60] or "empty" for s in STATEMENTS])
-def test_no_error_of_another_library_is_chained_or_named(
-    rejected: Rejected, session: dp.Session
-) -> None:
-    error = refusal(session, rejected.text, rejected.dialect)
     assert error.__cause__ is None
     assert error.__context__ is None
     assert not re.search(r"sqlglot|duckdb\.|polars\.|<class|Token", str(error), re.IGNORECASE)
