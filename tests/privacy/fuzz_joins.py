@@ -86,13 +86,16 @@ def world(seed: int) -> World:
     """Small tables with hostile cells; some are empty."""
     draw = random.Random(seed)
     kind = draw.choice(list(UNITS))
-    pool = draw.sample(UNITS[kind], 3)
+    units_of = {
+        "u": draw.sample(UNITS[kind], draw.randint(1, 5)),
+        "v": draw.sample(UNITS[kind], draw.choice([1, 1, 2, 4])),
+    }
 
     def rows(unit: str | None) -> pl.DataFrame:
-        size = draw.choice([0, 1, 3, 6, 12])
+        size = draw.choice([0, 1, 3, 6, 12, 20])
         cells: dict[str, pl.Series] = {}
         if unit is not None:
-            cells[unit] = pl.Series(draw.choices(pool, k=size), dtype=TYPES[kind])
+            cells[unit] = pl.Series(draw.choices(units_of[unit], k=size), dtype=TYPES[kind])
         cells["k"] = pl.Series(draw.choices(KEYS, k=size), dtype=pl.Int64)
         cells["n"] = pl.Series(draw.choices(INTEGERS, k=size), dtype=pl.Int64)
         cells["f"] = pl.Series(draw.choices(FLOATS, k=size), dtype=pl.Float64)
@@ -102,7 +105,8 @@ def world(seed: int) -> World:
     keys = draw.sample(KEYS, draw.randint(0, 5))
     frames = {"a": rows("u"), "b": rows("v"), "e": rows(None), "p": rows(None), "q": rows(None)}
     frames["p"] = rows(None).clear().vstack(_with_keys(frames["p"], keys))
-    gone = pl.lit(draw.choice(pool), dtype=TYPES[kind])
+    # A unit of b alone that decides on rows of many units of a shows most clearly.
+    gone = pl.lit(draw.choice(units_of[draw.choice("uvv")]), dtype=TYPES[kind])
     neighbour = dict(frames)
     for name, unit in (("a", "u"), ("b", "v")):
         neighbour[name] = frames[name].filter(pl.col(unit).ne_missing(gone))
