@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.derive import derived, refused_at, selected
+from dpframe.bounds.guard import guarded
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import UNIT, Grouped, Measure, Rows
 from dpframe.declare import Unit
@@ -70,13 +71,17 @@ class _Work:
             )
         return read(self, call)
 
+    def over_source(self, expr: Expr) -> Expr:
+        """An expression over the source's columns, total even in rows that are dropped."""
+        return guarded(self.rows.over_source(expr), self.rows.table.domains, self.rows.where)
+
     def argument(self, call: AggregateCall) -> Typed:
         """What an aggregate ranges over: its argument where its FILTER holds, NULL elsewhere."""
         if len(call.args) != 1:
             raise refused(call, f"has {len(call.args)} arguments", why="it takes one", fix="SUM(x)")
-        expr = self.rows.over_source(call.args[0])
+        expr = self.over_source(call.args[0])
         if call.where is not None:
-            kept = condition(self.rows.over_source(call.where), self.known)
+            kept = condition(self.over_source(call.where), self.known)
             nothing = Literal(None, Type.NULL)
             expr = Call("case", (kept.expr, expr, nothing), place=call.place)
         return typed(expr, self.known)
@@ -111,7 +116,7 @@ class _Work:
         return self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
 
     def count_if(self, call: AggregateCall) -> Expr:
-        kept = condition(self.rows.over_source(call.args[0]), self.known).expr
+        kept = condition(self.over_source(call.args[0]), self.known).expr
         one = Call("case", (kept, literal(1), Literal(None, Type.NULL)), place=call.place)
         found = self.argument(replace(call, name="COUNT", args=(one,)))
         return self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
