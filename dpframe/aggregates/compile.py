@@ -12,6 +12,7 @@ import polars as pl
 
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 from dpframe.bounds.analysis import Typed, condition, refused, typed
+from dpframe.bounds.guard import guarded
 from dpframe.bounds.keys import (
     MOST_GROUPS,
     ChosenKeys,
@@ -113,10 +114,14 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     checked = None if where is None else condition(where, table.domains).expr
     columns = refined(table.domains, where)
     scope = Scope(table, columns)
-    keyed = [(name, rows.over_source(expr)) for name, expr in node.keys]
+
+    def over_source(expr: Expr) -> Expr:
+        return guarded(rows.over_source(expr), table.domains, where)
+
+    keyed = [(name, over_source(expr)) for name, expr in node.keys]
     _refuse_unit_as_key(keyed, table)
     keys = tuple((name, typed(expr, columns)) for name, expr in keyed)
-    aggregates = tuple((n, _resolve(rows.over_source(call), scope)) for n, call in node.aggregates)
+    aggregates = tuple((n, _resolve(over_source(call), scope)) for n, call in node.aggregates)
     found = key_sets(keys, columns, evaluate)
     public = found.public
     compiled = Compiled(

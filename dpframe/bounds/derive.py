@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dpframe.bounds.analysis import Typed, condition, typed
+from dpframe.bounds.guard import guarded
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import ON, UNIT, Rows, Selected
 from dpframe.declare import Row, Storage, Table, Unit
@@ -37,7 +38,8 @@ def selected(rows: Rows, outputs: Mapping[str, Expr], on: Sequence[Typed] = ()) 
 
 def analysed(rows: Rows, expr: Expr) -> Typed:
     """An expression over the source's columns, in the rows that are kept."""
-    return typed(expr, refined(rows.table.domains, rows.where))
+    domains, where = rows.table.domains, rows.where
+    return typed(guarded(expr, domains, where), refined(domains, where))
 
 
 def visible_table(rows: Rows) -> Table:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.derive import derived, refused_at, selected
+from dpframe.bounds.guard import guarded
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import UNIT, Grouped, Measure, Rows
+from dpframe.declare import Unit
 from dpframe.errors import QueryError, UnboundedError
 from dpframe.plan.coding import coding_for
 from dpframe.plan.domains import Domain, Type
@@ -42,6 +44,8 @@ def group_rows(node: GroupRows, rows: Rows, needed: frozenset[str] | None) -> Ro
     measures = tuple((name, measure) for name, (measure, _) in work.measures.items())
     private = [] if rows.table.public else [rows.table]
     table = derived(domains, private, chosen.result)
+    if listed == (UNIT,):  # a single row for each unit: it weighs no more than that
+        table = replace(table, unit=Unit(UNIT, 1))
     return Rows(table, Grouped(chosen, listed, measures), (), columns)
 
 
@@ -67,13 +71,17 @@ class _Work:
             )
         return read(self, call)
 
+    def over_source(self, expr: Expr) -> Expr:
+        """An expression over the source's columns, total even in rows that are dropped."""
+        return guarded(self.rows.over_source(expr), self.rows.table.domains, self.rows.where)
+
     def argument(self, call: AggregateCall) -> Typed:
         """What an aggregate ranges over: its argument where its FILTER holds, NULL elsewhere."""
         if len(call.args) != 1:
             raise refused(call, f"has {len(call.args)} arguments", why="it takes one", fix="SUM(x)")
-        expr = self.rows.over_source(call.args[0])
+        expr = self.over_source(call.args[0])
         if call.where is not None:
-            kept = condition(self.rows.over_source(call.where), self.known)
+            kept = condition(self.over_source(call.where), self.known)
             nothing = Literal(None, Type.NULL)
             expr = Call("case", (kept.expr, expr, nothing), place=call.place)
         return typed(expr, self.known)
@@ -87,31 +95,31 @@ class _Work:
         self.inputs[name] = expr
         return name
 
-    def measure(self, measure: Measure, domain: Domain) -> Column:
+    def measure(self, measure: Measure, domain: Domain, call: AggregateCall) -> Column:
         """The column that holds a measure, computed once per group."""
         for name, (existing, _) in self.measures.items():
             if existing == measure:
-                return Column(name)
+                return Column(name, call.place)
         name = f"out{len(self.measures)}"
         self.measures[name] = (measure, domain)
-        return Column(name)
+        return Column(name, call.place)
 
     def count(self, call: AggregateCall) -> Expr:
         if not call.args and call.where is None:
-            return self.measure(Measure("rows"), replace(_COUNT, low=1))
+            return self.measure(Measure("rows"), replace(_COUNT, low=1), call)
         if not call.args:
             call = replace(call, args=(literal(1),))
         found = self.argument(call)
         if call.distinct:
             _require_groupable(found)
-            return self.measure(Measure("distinct", self.column(found.expr)), _COUNT)
-        return self.measure(Measure("values", self.column(found.expr)), _COUNT)
+            return self.measure(Measure("distinct", self.column(found.expr)), _COUNT, call)
+        return self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
 
     def count_if(self, call: AggregateCall) -> Expr:
-        kept = condition(self.rows.over_source(call.args[0]), self.known).expr
+        kept = condition(self.over_source(call.args[0]), self.known).expr
         one = Call("case", (kept, literal(1), Literal(None, Type.NULL)), place=call.place)
         found = self.argument(replace(call, name="COUNT", args=(one,)))
-        return self.measure(Measure("values", self.column(found.expr)), _COUNT)
+        return self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
 
     def total(self, call: AggregateCall) -> tuple[Expr, Typed]:
         """The sum of codes, as a number; and the argument."""
@@ -131,7 +139,7 @@ class _Work:
         low = 0 if coding.low >= 0 else None
         high = 0 if coding.high <= 0 else None
         measure = Measure("total", self.column(found.expr), coding)
-        codes: Expr = self.measure(measure, Domain(Type.INT, low, high))
+        codes: Expr = self.measure(measure, Domain(Type.INT, low, high), call)
         if not coding.is_integer:
             codes = Call("cast", (codes,), ("DOUBLE",), call.place)
             codes = Call("multiply", (codes, literal(2.0**-coding.shift)), place=call.place)
@@ -142,7 +150,7 @@ class _Work:
 
     def mean(self, call: AggregateCall) -> Expr:
         total, found = self.total(call)
-        values = self.measure(Measure("values", self.column(found.expr)), _COUNT)
+        values = self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
         mean = Call("divide", (total, values), place=call.place)
         # Rounding could leave the range of the values, from which the bounds of the mean follow.
         low, high = literal(float(found.domain.low)), literal(float(found.domain.high))
@@ -166,7 +174,7 @@ class _Work:
                 fix="MIN and MAX of a number, a date or a boolean",
             )
         domain = replace(found.domain, nullable=True)
-        return self.measure(replace(measure, column=self.column(found.expr)), domain)
+        return self.measure(replace(measure, column=self.column(found.expr)), domain, call)
 
 
 _READ: dict[str, Callable[[_Work, AggregateCall], Expr]] = {

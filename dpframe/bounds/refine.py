@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime, time
 from typing import Any
 
-from dpframe.plan.domains import Domain, Type, type_of_value
+from dpframe.plan.domains import INT64, Domain, Type, type_of_value
 from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
 from dpframe.plan.functions import Refused, literal_as
 from dpframe.plan.functions.conditions import MIRRORED
@@ -94,7 +94,7 @@ def _compared(domain: Domain, op: str, value: Any) -> Domain:
         bound = value if domain.type.is_number else literal_as(value, domain.type)
     except Refused:
         return domain
-    if domain.type.is_number and (isinstance(bound, str) or not math.isfinite(bound)):
+    if domain.type.is_number and (isinstance(bound, str) or not _is_exact(bound, domain.type)):
         return domain
     low, high = domain.low, domain.high
     whole = domain.type is Type.INT
@@ -108,6 +108,19 @@ def _compared(domain: Domain, op: str, value: Any) -> Domain:
         return domain  # no row passes; any domain is true of no rows
     values = domain.values and tuple(v for v in domain.values if low <= v <= high)
     return replace(domain, low=low, high=high, values=values or domain.values)
+
+
+def _is_exact(bound: Any, kind: Type) -> bool:
+    """Whether an engine compares with this very number.
+
+    Beyond 2^53 integers are compared with fractions, and fractions with integers, as rounded
+    floats: values next to the bound may pass on its other side.
+    """
+    if isinstance(bound, float) and not math.isfinite(bound):
+        return False
+    if isinstance(bound, float) is (kind is Type.INT):
+        return bool(abs(bound) <= 2**53)
+    return isinstance(bound, float) or bool(INT64[0] <= bound <= INT64[1])
 
 
 def _least_integer(bound: float, strictly: bool) -> int:

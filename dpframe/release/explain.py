@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from dpframe.aggregates.compile import Compiled, layout_for
+from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.declare import Row, Table
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, walk
 from dpframe.plan.nodes import (
     GROUPING,
     HIDDEN,
     Aggregate,
     Filter,
+    GroupRows,
+    Join,
     Limit,
     Node,
     Project,
     Scan,
     Sort,
+    Union,
     aggregate_of,
     chain,
 )
@@ -98,14 +102,14 @@ def _constant(value: object) -> str:
     return repr(value)
 
 
-def unit_text(table: Table) -> str:
-    """What is protected, in words."""
+def unit_text(table: Table, column: str = "") -> str:
+    """What is protected, in words; `column` is what a unit that tables share is called."""
     if table.public:
         return "nothing: the table is public"
     if isinstance(table.unit, Row):
         unit = "one row"
     else:
-        unit = f"all rows of one {table.unit.column}, weighing at most {table.max_rows:,} rows"
+        unit = f"all rows of one {column or table.unit.column}, weighing at most {table.max_rows:,} rows"
     relation = {
         "add_remove": "added or removed",
         "replace": f"replaced (of {table.size or 0:,}, a public number)",
@@ -123,12 +127,26 @@ def plan_text(plan: Node) -> list[str]:
     names = {name: expr_text(expr) for name, expr in (*grouped.keys, *grouped.aggregates)}
     names |= {f"{GROUPING}{name}": f"GROUPING({expr_text(expr)})" for name, expr in grouped.keys}
     nodes = list(chain(plan))
-    position = nodes.index(grouped)
-    above, below = nodes[:position], nodes[position:]
+    above = nodes[: nodes.index(grouped)]
     computed = [c for n in above if isinstance(n, Project) for c in n.columns]
     names |= {n: expr_text(e, names) for n, e in computed if n.startswith(HIDDEN)}
     shown = [n for n in above if not (isinstance(n, Project) and isinstance(n.parent, _SORTED))]
-    return [*(_step(n, names) for n in shown), *(_step(n, {}) for n in below)]
+    lines = [f"{'  ' * i}{_step(n, names)}" for i, n in enumerate(shown)]
+    return [*lines, *_rows_text(grouped, len(lines))]
+
+
+def _rows_text(node: Node, depth: int) -> list[str]:
+    """A node and what it is made from, each side further to the right."""
+    if isinstance(node, Project) and all(isinstance(e, Column) for _, e in node.columns):
+        return _rows_text(node.parent, depth)  # it renames columns, and computes nothing
+    below = node
+    while isinstance(below, Filter | Project):
+        below = below.parent
+    grouped = (*below.keys, *below.aggregates) if isinstance(below, GroupRows) else ()
+    lines = [f"{'  ' * depth}{_step(node, {name: expr_text(e) for name, e in grouped})}"]
+    for parent in node.parents:
+        lines += _rows_text(parent, depth + 1)
+    return lines
 
 
 def _step(node: Node, names: Mapping[str, str]) -> str:
@@ -144,6 +162,14 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
                 texts = {name: expr_text(key) for name, key in node.keys}
                 keys = " and ".join(f"({', '.join(texts[n] for n in one)})" for one in node.sets)
             return f"aggregate {found}" + (f" by {keys}" if keys else "")
+        case Join():
+            on = " and ".join(f"{expr_text(a)} = {expr_text(b)}" for a, b in node.on)
+            return f"{node.how} join" + (f" on {on}" if on else ", every row beside every row")
+        case Union():
+            return f"stack {len(node.inputs)} tables"
+        case GroupRows():
+            found = ", ".join(expr_text(call) for _, call in node.aggregates) or "one row each"
+            return f"inside each unit: {found} by {', '.join(expr_text(k) for _, k in node.keys)}"
         case Project():
             shown = [(n, expr_text(e, names)) for n, e in node.columns if not n.startswith(HIDDEN)]
             return "compute " + ", ".join(e if n == e else f"{n} = {e}" for n, e in shown)
@@ -157,9 +183,9 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
     return type(node).__name__
 
 
-def part_text(part: Part) -> str:
+def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
     """A part in words."""
-    where = f" where {expr_text(part.condition)}" if part.condition is not None else ""
+    where = f" where {expr_text(part.condition, names)}" if part.condition is not None else ""
     match part:
         case CountRows():
             return f"count of rows{where}"
@@ -168,7 +194,9 @@ def part_text(part: Part) -> str:
         case CodedSum():
             centre = f" - {part.coding.value(part.centre):g}" if part.centre else ""
             low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
-            return f"sum of {expr_text(part.expr)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
+            return (
+                f"sum of {expr_text(part.expr, names)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
+            )
     return type(part).__name__
 
 
@@ -176,14 +204,14 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
     """The plan, the unit, and for each part its sensitivity, noise and predicted error."""
     layout = offer.layout if offer is not None else layout_for(compiled, norm=1)
     lines = ["plan"]
-    lines += [f"  {'  ' * i}{step}" for i, step in enumerate(plan_text(compiled.plan))]
-    lines += [f"unit    {unit_text(compiled.table)}"]
+    lines += [f"  {step}" for step in plan_text(compiled.plan)]
+    lines += [f"unit    {unit_text(compiled.table, _shared_unit(compiled))}"]
     lines += [f"groups  {_groups_text(compiled)}"]
     if offer is not None and offer.selection is not None:
         lines += [f"  {line}" for line in _selection_text(compiled, offer.selection)]
     lines += [f"parts   {len(layout.parts)}, measured once each and shared by the columns"]
     for i, part in enumerate(layout.parts):
-        lines += [f"  {i + 1}. {part_text(part)}"]
+        lines += [f"  {i + 1}. {part_text(part, _written(part, compiled))}"]
         sensitivity = layout.sensitivities[i]
         size = sensitivity.l1 if layout.context.norm == 1 else sensitivity.l2_squared**0.5
         norm = f"L{layout.context.norm}"
@@ -197,6 +225,26 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
         lines += [f"  {expr_text(call)}: from {recipe.name}"]
     lines += [f"cost    {cost}", f"left    {remains}"]
     return "\n".join(lines)
+
+
+def _shared_unit(compiled: Compiled) -> str:
+    """The columns that name the unit, in the tables that the query puts together."""
+    read = stored_tables(compiled.source)
+    return " = ".join(
+        t.unit_column if len(read) == 1 else f"{t.name}.{t.unit_column}"
+        for t in read
+        if t.unit_column is not None and not t.public
+    )
+
+
+def _written(part: Part, compiled: Compiled) -> dict[str, str]:
+    """What the user calls columns that were derived, as far as it was written down."""
+    if isinstance(compiled.source, Stored):
+        return {}
+    exprs = [part.expr] if isinstance(part, CodedSum) else []
+    exprs += [part.condition] if part.condition is not None else []
+    found = [e for whole in exprs for e in walk(whole) if isinstance(e, Column)]
+    return {c.name: c.origin.text() for c in found if c.origin is not None}
 
 
 def _groups_text(compiled: Compiled) -> str:
