@@ -947,9 +947,18 @@ def _where(rows: Grammar) -> str:
     return " AND ".join(rows.about_a_column().text for _ in range(1 + rows.below(3)))
 
 
+_OF_ONE = ("VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "SKEWNESS", "KURTOSIS")
+_OF_TWO = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
+
+
 def _aggregate(rows: Grammar, unit: str) -> str:
     depth = rows.pick(0, 1, 1, 2, 2, 3)
-    match rows.below(10):
+    match rows.below(12):
+        case 10:
+            text = f"{rows.pick(*_OF_ONE)}({rows.bounded_number(rows.pick(0, 1))})"
+        case 11:
+            y, x = (rows.bounded_number(rows.pick(0, 0, 1)) for _ in range(2))
+            text = f"{rows.pick(*_OF_TWO)}({y}, {x})"
         case 0:
             text = "COUNT(*)"
         case 1:
