@@ -926,6 +926,10 @@ def statements(draw: Draw, world: World) -> str:
         group_by.append({0: alias, 1: str(len(items))}.get(form, key))
     for i, found in enumerate(aggregates):
         items.append(_finished(rows, found, aggregates) + (f" AS a{i}" if rows.below(2) else ""))
+    if keys and rows.below(8) == 0:
+        listed, order = ", ".join(keys), rows.pick("", " DESC")
+        text = f"SELECT {listed} FROM t WHERE {_where(rows)} GROUP BY {listed}"
+        return f"{text} ORDER BY {aggregates[0]}{order} LIMIT {rows.pick(1, 2)}"
     text = f"SELECT {', '.join(items)} FROM t"
     if rows.below(5) < 3:
         text += f" WHERE {_where(rows)}"
@@ -965,9 +969,11 @@ def _aggregate(rows: Grammar, unit: str) -> str:
             text = f"COUNT({rows.any(depth).text})"
         case 2:
             text = f"COUNT_IF({rows.condition(depth).text})"
-        case 3 if unit:
+        case 3 if unit and rows.below(2):
             text = f"COUNT(DISTINCT {unit})"
-        case 3 | 4 | 5 | 6:
+        case 3:
+            text = f"COUNT(DISTINCT {rows.any(depth).text})"
+        case 4 | 5 | 6:
             text = f"SUM({rows.bounded_number(depth)})"
         case _:
             text = f"AVG({rows.bounded_number(depth)})"

@@ -24,7 +24,7 @@ from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law, Source
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import Part
+from dpframe.plan.parts import CountDistinct, CountUnits, Part
 from dpframe.release.kept_keys import Find, canonical_names, chosen_words, table_words
 from dpframe.release.noisy import NoisyParts
 
@@ -33,6 +33,9 @@ _WEIGHT_BITS = 10
 
 _MOST_KEPT = 100_000
 """Answers with more groups than this are not kept: the ledger is no data warehouse."""
+
+_NOT_ADDED = (CountUnits, CountDistinct)
+"""Parts of groups that are no parts of their union when they are added up."""
 
 _MOST_DROPPED = 3
 """Sums over keys are kept for queries of up to this many keys."""
@@ -107,8 +110,9 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
     for keys in _subsets(compiled, layout.context.norm):
         key_of = _keyed(compiled, keys, layout.context.norm, version)
         for i, law in enumerate(parts.laws):
-            if not isinstance(law, Law):
-                continue
+            dropped = len(keys) < len(compiled.keys)
+            if not isinstance(law, Law) or (dropped and isinstance(layout.parts[i], _NOT_ADDED)):
+                continue  # a unit or a value in two groups is one, so these do not add up
             summed = _summed(compiled, keys, parts.values[i])
             if summed is not None:
                 values, times = summed

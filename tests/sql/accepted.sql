@@ -35,6 +35,14 @@ SELECT AVG(age * 2 + 1), AVG(ABS(change)), AVG(cost / 1000) FROM visits;
 SELECT mean(cost) AS m, Mean(age + 1) AS a FROM visits;
 -- COUNT_IF
 SELECT COUNT_IF(age > 50), COUNT_IF(active), COUNT_IF(ward = 'er' AND sex = 'f') FROM visits;
+-- the number of different values, of every type
+SELECT COUNT(DISTINCT age), COUNT(DISTINCT cost), COUNT(DISTINCT ward), COUNT(DISTINCT active), COUNT(DISTINCT day), COUNT(DISTINCT seen), COUNT(DISTINCT name) FROM visits;
+-- different values by group, with FILTER
+SELECT ward, COUNT(*) AS n, COUNT(DISTINCT age) AS ages, COUNT(DISTINCT name) FILTER (WHERE age > 50) AS names FROM visits GROUP BY ward;
+-- different values of an expression
+SELECT COUNT(DISTINCT age // 10), COUNT(DISTINCT LOWER(name)), COUNT(DISTINCT MONTH(day)), COUNT(DISTINCT NULL) FROM visits WHERE score > -20;
+-- different values beside everything else
+SELECT COUNT(*), COUNT(DISTINCT score), AVG(age), COUNT(DISTINCT age) / COUNT(age) AS part FROM visits;
 -- variances and deviations, of a sample and of a population
 SELECT VAR_POP(age), VAR_SAMP(cost), VARIANCE(score), STDDEV(change), STDDEV_POP(age), STDDEV_SAMP(cost) FROM visits;
 -- variances by group, with FILTER

@@ -176,7 +176,8 @@ def test_the_session_answers_after_any_number_of_refusals(
         ("SELECT COUNT(*) FROM nowhere", 'session.register("nowhere"'),
         ("SELECT age FROM visits", "GROUP BY age, or AVG(age)"),
         ("SELECT COUNT(*) FROM visits WHERE name ILIKE 'a%'", "LOWER(x) LIKE"),
-        ("SELECT COUNT(DISTINCT age) FROM visits", "COUNT(DISTINCT id)"),
+        ("SELECT SUM(DISTINCT age) FROM visits", "COUNT(DISTINCT x)"),
+        ("SELECT FIRST(ward) FROM visits", "MODE(x)"),
     ],
 )
 def test_the_fix_is_something_to_write(text: str, words: str, session: dp.Session) -> None:
