@@ -6,8 +6,9 @@ import copy
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dpframe.aggregates.compile import compile_plan, tables_of
 from dpframe.bounds.keys import refuse_private
@@ -27,6 +28,7 @@ from dpframe.mechanisms import Source
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
 from dpframe.query import Asking, Query
+from dpframe.ranges import Costs, open_arguments, release_with_learned_ranges
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
@@ -204,6 +206,7 @@ class Session:
         confidence: float | None = None,
         delta: Number | None = None,
         keys: Mapping[str, Iterable[Any]] | None = None,
+        bounds: Literal["auto"] | None = None,
         fresh: bool = False,
     ) -> Release:
         """Answer a query, and charge its cost to the budget.
@@ -217,7 +220,13 @@ class Session:
         or if `keys={"ward": ["er", "icu"]}` does so for this query. Other keys are chosen
         privately: a third of the cost, and `delta` of what the budget keeps for that (by default a
         tenth of it, or the same share as the cost), show the keys that many units hold.
+
+        With `bounds="auto"`, what is added up without a declared range gets one that is learned
+        for a fifth of the cost; the release shows it.
         """
+        if bounds is not None:
+            costs = Costs(epsilon, rho, share)
+            return self._with_learned_ranges(text, costs, error, bounds, keys, delta, fresh)
         return self.query(text, keys=keys).release(
             epsilon=epsilon,
             rho=rho,
@@ -290,6 +299,42 @@ class Session:
                 refuse_private(compiled.keys, compiled.private, why)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         return Query(asking, compiled, engine, lambda: self._version(names), asked)
+
+    def _with_learned_ranges(
+        self,
+        text: str,
+        costs: Costs,
+        error: Number | None,
+        bounds: str,
+        keys: Mapping[str, Iterable[Any]] | None,
+        delta: Number | None,
+        fresh: bool,
+    ) -> Release:
+        from dpframe.frontends.sql import plan_of
+
+        if bounds != "auto" or error is not None:
+            raise ParameterError(
+                f"bounds={bounds!r} with error={error!r}",
+                why="ranges are learned for a part of a cost, which has to be said",
+                fix='bounds="auto", epsilon=0.5',
+            )
+        if not costs.part(Fraction(1)) and self._queries is not None:
+            costs = Costs(None, None, Fraction(1, self._queries))
+        plan = plan_of(text, self._tables)
+        engine, tables = self._opened(tables_of(plan))
+        arguments = open_arguments(plan, Lowering(tables, engine.is_unique))
+        options: dict[str, Any] = {"fresh": fresh}
+        if delta is not None:
+            options["delta"] = delta
+        if not arguments:
+            return self._analysed(plan, text, keys).release(**costs.part(Fraction(1)), **options)
+
+        def analyse(changed: Node) -> Query:
+            return self._analysed(changed, text, keys)
+
+        return release_with_learned_ranges(
+            plan, arguments, analyse, costs, self._ledger, text, **options
+        )
 
     def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:
         """One engine over these tables, and the tables as it stores them."""
