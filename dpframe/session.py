@@ -7,8 +7,9 @@ import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dpframe.aggregates.compile import compile_plan, tables_of
 from dpframe.bounds.derive import visible_table
@@ -30,6 +31,7 @@ from dpframe.mechanisms import Source
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
 from dpframe.query import Asking, Query, Said
+from dpframe.ranges import Costs, open_arguments, release_with_learned_ranges
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
@@ -209,6 +211,7 @@ class Session:
         confidence: float | None = None,
         delta: Number | None = None,
         keys: Mapping[str, Iterable[Any]] | None = None,
+        bounds: Literal["auto"] | None = None,
         fresh: bool = False,
         dialect: str = "duckdb",
     ) -> Release:
@@ -226,7 +229,15 @@ class Session:
 
         `dialect` is the one that the text is written in: "postgres", "spark", "bigquery" and more.
         GoogleSQL's `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)` says its own cost.
+
+        With `bounds="auto"`, what is added up without a declared range gets one that is learned
+        for a fifth of the cost; the release shows it.
         """
+        if bounds is not None:
+            costs = Costs(epsilon, rho, share)
+            return self._with_learned_ranges(
+                text, costs, error, bounds, keys, delta, fresh, dialect
+            )
         return self.query(text, keys=keys, dialect=dialect).release(
             epsilon=epsilon,
             rho=rho,
@@ -303,23 +314,66 @@ class Session:
         keys: Mapping[str, Iterable[Any]] | None = None,
         said: Said | None = None,
     ) -> Query:
-        names = tables_of(plan)
-        engine, tables = self._opened(names)
-        tables = {name: self._with_learned(tables[name]) for name in names}
-        if keys is not None:
-            tables = with_keys(tables, keys)
-        lowering = Lowering(tables, lambda chosen: self._is_unique(engine, chosen))
+        engine, lowering = self._lowering(plan, keys)
         compiled = compile_plan(plan, lowering, engine.evaluate)
         PostProcessing(compiled).check()
         for budget in (self._ledger.budget, self._own_budget):
             refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
+        names = tables_of(plan)
         return Query(asking, compiled, engine, lambda: self._version(names), asked, said)
+
+    def _lowering(
+        self, plan: Node, keys: Mapping[str, Iterable[Any]] | None = None
+    ) -> tuple[Engine, Lowering]:
+        """The engine that a plan runs on, and what follows of its rows from its tables."""
+        names = tables_of(plan)
+        engine, tables = self._opened(names)
+        tables = {name: self._with_learned(tables[name]) for name in names}
+        if keys is not None:
+            tables = with_keys(tables, keys)
+        return engine, Lowering(tables, lambda chosen: self._is_unique(engine, chosen))
 
     def _described(self, node: Node) -> Table:
         """What is known of the columns of rows that several tables may have been made into."""
-        engine, tables = self._opened(tables_of(node))
-        return visible_table(Lowering(tables, engine.is_unique).rows(node))
+        _, lowering = self._lowering(node)
+        return visible_table(lowering.rows(node))
+
+    def _with_learned_ranges(
+        self,
+        text: str,
+        costs: Costs,
+        error: Number | None,
+        bounds: str,
+        keys: Mapping[str, Iterable[Any]] | None,
+        delta: Number | None,
+        fresh: bool,
+        dialect: str,
+    ) -> Release:
+        from dpframe.frontends.sql import plan_of
+
+        if bounds != "auto" or error is not None:
+            raise ParameterError(
+                f"bounds={bounds!r} with error={error!r}",
+                why="ranges are learned for a part of a cost, which has to be said",
+                fix='bounds="auto", epsilon=0.5',
+            )
+        if not costs.part(Fraction(1)) and self._queries is not None:
+            costs = Costs(None, None, Fraction(1, self._queries))
+        plan = plan_of(text, self._tables, dialect)
+        arguments = open_arguments(plan, self._lowering(plan)[1])
+        options: dict[str, Any] = {"fresh": fresh}
+        if delta is not None:
+            options["delta"] = delta
+        if not arguments:
+            return self._analysed(plan, text, keys).release(**costs.part(Fraction(1)), **options)
+
+        def analyse(changed: Node) -> Query:
+            return self._analysed(changed, text, keys)
+
+        return release_with_learned_ranges(
+            plan, arguments, analyse, costs, self._ledger, text, **options
+        )
 
     def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:
         """One engine over these tables, and the tables as it stores them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +45,14 @@ class Release:
         self.loss = loss
         self.reused = reused
         """Whether it was answered from earlier measurements, at no cost."""
+        self.learned: Mapping[str, tuple[Any, Any]] = {}
+        """The ranges that were learned for this answer, by what they are the range of."""
+
+    def with_learned_bounds(self, learned: Mapping[str, tuple[Any, Any]], loss: Loss) -> Release:
+        """The same answer, which says what was learned before it, and what both cost."""
+        found = copy.copy(self)
+        found.learned, found.loss = learned, loss
+        return found
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -114,6 +124,8 @@ class Release:
             lines.append(f"± covers the noise with {CONFIDENCE:.0%} confidence; {cost}")
         else:
             lines.append(cost)
+        for name, (low, high) in self.learned.items():
+            lines.append(f"{name} was clipped to [{low:,g}, {high:,g}], a range learned privately")
         chosen = self._parts.compiled.chosen
         if chosen is not None and chosen.sure > 1:
             lines.append(
