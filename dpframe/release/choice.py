@@ -75,12 +75,6 @@ def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
             why="totals and the groups that they are made of are not alike",
             fix="GROUP BY ward, without ROLLUP, CUBE or GROUPING SETS",
         )
-    if compiled.sets:
-        raise QueryError(
-            "several groupings make no candidates",
-            why="a total would always win over its groups",
-            fix="GROUP BY the keys alone",
-        )
     project = compiled.plan
     if not isinstance(project, Project) or not isinstance(project.parent, Aggregate):
         raise QueryError(

@@ -146,7 +146,7 @@ ORDER BY total_revenue DESC
 LIMIT 1;
 
 -- Q16 parts and supplier relationship
-SELECT p_brand, COUNT(DISTINCT ps_suppkey) AS supplier_cnt
+SELECT p_brand, COUNT(DISTINCT ps_suppkey) AS supplier_cnt, COUNT(*) AS n
 FROM partsupp, part
 WHERE p_partkey = ps_partkey AND p_brand <> 'Brand#45' AND p_type NOT LIKE 'MEDIUM POLISHED%'
     AND p_size IN (49, 14, 23, 45, 19, 3, 36, 9)
