@@ -38,7 +38,7 @@ _POWERS = {Type.INT: range(62), Type.FLOAT: range(-20, 61)}
 _MISTAKEN = 0.05
 """The chance that some empty bucket is taken for one with values."""
 
-_COUNTS = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "MODE")
+_COUNTS = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "N_UNIQUE", "MODE")
 """Aggregates that need no range."""
 
 Analyse: TypeAlias = Callable[[Node], Query]
