@@ -18,7 +18,6 @@ import polars as pl
 from dpframe.bounds.analysis import typed
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
-from dpframe.budget.exact import Number, positive
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
@@ -26,6 +25,7 @@ from dpframe.plan.domains import Type
 from dpframe.plan.exprs import AggregateCall, Call, Expr, Literal, literal
 from dpframe.plan.nodes import Aggregate, Filter, Node, aggregate_of
 from dpframe.query import Query
+from dpframe.release.cost import Cost, single_cost
 from dpframe.release.explain import expr_text
 from dpframe.release.table import Release
 
@@ -38,24 +38,10 @@ _POWERS = {Type.INT: range(62), Type.FLOAT: range(-20, 61)}
 _MISTAKEN = 0.05
 """The chance that some empty bucket is taken for one with values."""
 
-_COUNTS = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "MODE")
+_COUNTS = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "N_UNIQUE", "MODE")
 """Aggregates that need no range."""
 
 Analyse: TypeAlias = Callable[[Node], Query]
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a release may cost, to be divided among the steps that lead to it."""
-
-    epsilon: Number | None
-    rho: Number | None
-    share: Number | None
-
-    def part(self, fraction: Fraction) -> dict[str, Any]:
-        """The arguments that say a part of it."""
-        said = {n: getattr(self, n) for n in ("epsilon", "rho", "share")}
-        return {n: positive(v, n) * fraction for n, v in said.items() if v is not None}
 
 
 def open_arguments(plan: Node, lowering: Lowering) -> dict[Expr, Type]:
@@ -72,47 +58,56 @@ def open_arguments(plan: Node, lowering: Lowering) -> dict[Expr, Type]:
     return found
 
 
-def release_with_learned_ranges(
-    plan: Node,
-    arguments: Mapping[Expr, Type],
-    analyse: Analyse,
-    costs: Costs,
-    ledger: Ledger,
-    asked: str,
-    **options: Any,
-) -> Release:
-    """Learn the range of each argument, then answer the query with what is left of the cost.
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """A query, and what has to be learned before it can be answered."""
 
-    Whatever can be refused is refused before anything is spent: the query is analysed with the
-    widest ranges first, and the whole cost must fit into the budget.
-    """
-    if not costs.part(Fraction(1)):
-        raise ParameterError(
-            'bounds="auto" needs a cost to divide',
-            why="a part of it learns the range, and the rest answers the query",
-            fix='epsilon=0.5, bounds="auto"',
-        )
-    learning = costs.part(LEARNING_SHARE / len(arguments))
-    answering = {**costs.part(1 - LEARNING_SHARE), **options}
-    widest = {
-        arg: _range([-len(_POWERS[kind]), len(_POWERS[kind])], kind)
-        for arg, kind in arguments.items()
-    }
-    fresh = {"fresh": options.get("fresh", False)}
-    counts = {arg: analyse(_counted(plan, arg, kind)) for arg, kind in arguments.items()}
-    loss = analyse(_clipped(plan, widest)).cost(**answering)
-    for query in counts.values():
-        loss = loss + query.cost(**learning, **fresh)
-    if not ledger.filter.admits(ledger.spent, loss):
-        ledger.charge(loss, asked=asked, mechanism="learned bounds")  # which refuses it in full
-    spent, found = Loss.none(), {}
-    for arg, query in counts.items():
-        release = query.release(**learning, **fresh)
-        spent = spent + release.loss
-        found[arg] = _range(_seen(release), arguments[arg])
-    answer = analyse(_clipped(plan, found)).release(**answering)
-    named = {expr_text(arg): ends for arg, ends in found.items()}
-    return answer.with_learned_bounds(named, spent + answer.loss)
+    plan: Node
+    arguments: Mapping[Expr, Type]
+    analyse: Analyse
+    ledger: Ledger
+    asked: str
+    queries: int | None
+
+    def release(self, bounds: str, cost: Cost, *, fresh: bool) -> Release:
+        """Learn the range of each argument, then answer the query with what is left of the cost.
+
+        Whatever can be refused is refused before anything is spent: the query is analysed with the
+        widest ranges first, and the whole cost must fit into the budget.
+        """
+        default = None if self.queries is None else Fraction(1, self.queries)
+        name, amount = single_cost(cost, default)
+        if bounds != "auto" or name == "error":
+            raise ParameterError(
+                f"bounds={bounds!r} with {name}=",
+                why="ranges are learned for a part of a cost, which has to be said",
+                fix='bounds="auto", epsilon=0.5',
+            )
+        learning = LEARNING_SHARE if self.arguments else Fraction(0)
+        answering: dict[str, Any] = {name: amount * (1 - learning)}
+        if cost.delta is not None:
+            answering["delta"] = cost.delta
+        if not self.arguments:
+            return self.analyse(self.plan).release(**answering, fresh=fresh)
+        counting: dict[str, Any] = {name: amount * learning / len(self.arguments)}
+        counts = {a: self.analyse(_counted(self.plan, a, k)) for a, k in self.arguments.items()}
+        widest = {
+            a: _range([-len(_POWERS[k]), len(_POWERS[k])], k) for a, k in self.arguments.items()
+        }
+        whole = self.analyse(_clipped(self.plan, widest)).cost(**answering, fresh=fresh)
+        for query in counts.values():
+            whole = whole + query.cost(**counting, fresh=fresh)
+        if not self.ledger.filter.admits(self.ledger.spent, whole):
+            # It is refused as a whole, in the words of the ledger.
+            self.ledger.charge(whole, asked=self.asked, mechanism="learned bounds")
+        spent, found = Loss.none(), {}
+        for argument, query in counts.items():
+            release = query.release(**counting, fresh=fresh)
+            spent = spent + release.loss
+            found[argument] = _range(_seen(release), self.arguments[argument])
+        answer = self.analyse(_clipped(self.plan, found)).release(**answering, fresh=fresh)
+        named = {expr_text(argument): ends for argument, ends in found.items()}
+        return answer.with_learned_bounds(named, spent + answer.loss)
 
 
 # --- buckets: 0 for small numbers, i from the i-th power on, -i for the same below 0 -------------

@@ -7,7 +7,6 @@ import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +30,8 @@ from dpframe.mechanisms import Source
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
 from dpframe.query import Asking, Query, Said
-from dpframe.ranges import Costs, open_arguments, release_with_learned_ranges
+from dpframe.ranges import Learning, open_arguments
+from dpframe.regression import Regression, Scales
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
@@ -234,9 +234,8 @@ class Session:
         for a fifth of the cost; the release shows it.
         """
         if bounds is not None:
-            costs = Costs(epsilon, rho, share)
-            return self._with_learned_ranges(
-                text, costs, error, bounds, keys, delta, fresh, dialect
+            return self._learning(text, keys, dialect).release(
+                bounds, Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh
             )
         return self.query(text, keys=keys, dialect=dialect).release(
             epsilon=epsilon,
@@ -269,6 +268,27 @@ class Session:
         """
         cost = Cost(epsilon, rho, share)
         return self.query(text, keys=keys, dialect=dialect).choose(cost, k=k, largest=largest)
+
+    def linear_regression(
+        self,
+        table: str,
+        y: str,
+        x: Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        fresh: bool = False,
+    ) -> Regression:
+        """Explain a column by others: the line of least squares, with standard errors.
+
+        All columns are numbers with declared ranges; rows with a NULL in one of them are left out.
+        """
+        found = self.table(table)._rows.table
+        scales = Scales.of(found, y, [x] if isinstance(x, str) else list(x))
+        asked = f"linear_regression({table!r}, {y!r}, x={list(scales.names[:-1])!r})"
+        query = self._analysed(scales.plan(found), asked)
+        return Regression(scales, query.release(epsilon=epsilon, rho=rho, share=share, fresh=fresh))
 
     def query(
         self,
@@ -339,40 +359,20 @@ class Session:
         _, lowering = self._lowering(node)
         return visible_table(lowering.rows(node))
 
-    def _with_learned_ranges(
-        self,
-        text: str,
-        costs: Costs,
-        error: Number | None,
-        bounds: str,
-        keys: Mapping[str, Iterable[Any]] | None,
-        delta: Number | None,
-        fresh: bool,
-        dialect: str,
-    ) -> Release:
+    def _learning(
+        self, text: str, keys: Mapping[str, Iterable[Any]] | None, dialect: str
+    ) -> Learning:
+        """A query whose missing ranges are learned first."""
         from dpframe.frontends.sql import plan_of
 
-        if bounds != "auto" or error is not None:
-            raise ParameterError(
-                f"bounds={bounds!r} with error={error!r}",
-                why="ranges are learned for a part of a cost, which has to be said",
-                fix='bounds="auto", epsilon=0.5',
-            )
-        if not costs.part(Fraction(1)) and self._queries is not None:
-            costs = Costs(None, None, Fraction(1, self._queries))
         plan = plan_of(text, self._tables, dialect)
-        arguments = open_arguments(plan, self._lowering(plan)[1])
-        options: dict[str, Any] = {"fresh": fresh}
-        if delta is not None:
-            options["delta"] = delta
-        if not arguments:
-            return self._analysed(plan, text, keys).release(**costs.part(Fraction(1)), **options)
-
-        def analyse(changed: Node) -> Query:
-            return self._analysed(changed, text, keys)
-
-        return release_with_learned_ranges(
-            plan, arguments, analyse, costs, self._ledger, text, **options
+        return Learning(
+            plan,
+            open_arguments(plan, self._lowering(plan)[1]),
+            lambda changed: self._analysed(changed, text, keys),
+            self._ledger,
+            text,
+            self._queries,
         )
 
     def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:

@@ -29,6 +29,7 @@ DOORS: dict[str, set[str]] = {
     "release": {"aggregates", "bounds", "budget", "declare", "engines", "mechanisms", "plan"},
     "query": {"aggregates", "bounds", "budget", "engines", "mechanisms", "plan", "release"},
     "ranges": {"bounds", "budget", "plan", "query", "release"},
+    "regression": {"budget", "declare", "plan", "release"},
     # What a user holds: questions to be, and those that were analysed.
     "summary": {"budget", "frontends", "plan", "query", "release"},
     "frame": {"bounds", "declare", "frontends", "plan", "release", "summary"},
@@ -44,6 +45,7 @@ DOORS: dict[str, set[str]] = {
         "plan",
         "query",
         "ranges",
+        "regression",
         "release",
     },
     "namespace": {"budget", "declare", "frame", "session"},

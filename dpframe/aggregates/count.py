@@ -17,7 +17,7 @@ from dpframe.aggregates.base import (
     only_argument,
     rows_where,
 )
-from dpframe.bounds.analysis import condition
+from dpframe.bounds.analysis import condition, refused
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Call, Column, conjunction, conjuncts
 from dpframe.plan.parts import CountDistinct, CountRows, CountUnits, Part
@@ -33,12 +33,12 @@ class Count(Aggregate):
     values by at most the weight of those that it holds.
     """
 
-    sql_names: ClassVar[tuple[str, ...]] = ("COUNT", "COUNT_IF", "APPROX_DISTINCT")
+    sql_names: ClassVar[tuple[str, ...]] = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "N_UNIQUE")
     part: Part
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Count:
-        if call.distinct or call.name == "APPROX_DISTINCT":
+        if call.distinct or call.name in ("APPROX_DISTINCT", "N_UNIQUE"):
             return cls(_different(call, scope))
         if call.name == "COUNT_IF":
             true = condition(call.args[0], scope.columns).expr
@@ -66,4 +66,11 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
         present = Call("not", (Call("is_null", call.args),))
         return CountUnits(conjunction((*conjuncts(where), present)))
     value = only_argument(call, scope)
+    if call.name == "N_UNIQUE" and value.domain.nullable:
+        raise refused(
+            call,
+            "counts NULL as one more value",
+            why="only values are measured; leaving NULL out in silence would be off by one",
+            fix='pl.col("x").drop_nulls().n_unique()',
+        )
     return CountDistinct(where, value.expr, value.domain.type)

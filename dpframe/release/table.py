@@ -14,7 +14,7 @@ from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import Source
 from dpframe.release.display import html_table, text_table
-from dpframe.release.intervals import intervals
+from dpframe.release.intervals import intervals, redraws
 from dpframe.release.noisy import ROW, NoisyParts, finish
 
 CONFIDENCE = 0.95
@@ -92,6 +92,14 @@ class Release:
         return self.frame.with_columns(
             pl.Series(name, _half(low, high)) for name, (low, high) in self._bounds().items()
         )
+
+    def redraws(self, draws: int) -> pl.DataFrame:
+        """What the table may be without noise, `draws` times over: the known noise, drawn again.
+
+        All groups are in it, whatever HAVING and LIMIT left out. It tells nothing that the release
+        does not, and serves to find the error of whatever is computed from several columns.
+        """
+        return redraws(self._parts, draws, self._source)
 
     def item(self) -> Any:
         """The only value of a table with one row and one column."""

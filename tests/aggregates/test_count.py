@@ -108,6 +108,21 @@ def test_different_values_and_units_of_groups_are_not_added_up_to_a_total() -> N
         assert not session.sql(f"SELECT COUNT(DISTINCT {counted}) FROM t", epsilon=1).reused
 
 
+def test_polars_counts_null_among_different_values_which_is_refused_where_there_may_be_some() -> (
+    None
+):
+    session = dp.Session(dp.Budget(epsilon=10))
+    columns = {"x": dp.Range(0, 9), "z": dp.Range(0, 9, nullable=False)}
+    frame = pl.DataFrame({"x": [1, None, 2], "z": [1, 1, 2]})
+    session.register("t", frame, columns=columns)
+    with pytest.raises(dp.QueryError, match="drop_nulls"):
+        session.table("t").select(pl.col("x").n_unique()).query()
+    for column in (pl.col("x").drop_nulls(), pl.col("z")):
+        assert session.table("t").select(column.n_unique()).query() is not None
+    session.sql("SELECT COUNT(DISTINCT x) FROM t", epsilon=1)
+    assert session.table("t").select(pl.col("x").drop_nulls().n_unique()).release().reused
+
+
 def test_a_group_with_the_most_different_values_can_win() -> None:
     session = dp.Session(dp.Budget(epsilon=10))
     frame = pl.DataFrame({"k": ["a"] * 50 + ["b"] * 50, "x": [*range(50), *[7] * 50]})
