@@ -23,18 +23,24 @@ from dpframe.errors import (
     UnboundedError,
     UserError,
 )
+from dpframe.frame import Frame, GroupBy
+from dpframe.namespace import DPNamespace
 from dpframe.query import Query
 from dpframe.release.choice import Choice
 from dpframe.release.table import Release
 from dpframe.session import Session
+from dpframe.summary import Summary
 
 __all__ = [
     "Budget",
     "BudgetError",
     "Choice",
     "DPFrameError",
+    "DPNamespace",
     "DeclarationError",
     "EngineError",
+    "Frame",
+    "GroupBy",
     "InternalError",
     "Keys",
     "Ledger",
@@ -49,6 +55,7 @@ __all__ = [
     "Row",
     "SQLError",
     "Session",
+    "Summary",
     "UnboundedError",
     "Unit",
     "UserError",

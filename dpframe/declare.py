@@ -92,6 +92,19 @@ class Storage:
     """Whether it is read without a conversion."""
 
 
+def readable(stored: Storage) -> tuple[str, str]:
+    """Why a column of a type that cannot be read is refused, and what makes it readable."""
+    if "TIME ZONE" in stored.name.upper() or "time_zone" in stored.name:
+        return (
+            "a time with a zone is another day in another zone, and no zone is guessed",
+            'pl.col("x").dt.convert_time_zone("UTC").dt.replace_time_zone(None) before registering',
+        )
+    return (
+        "its values have no order or code that every engine shares",
+        "cast it to a number, text, date or naive timestamp before registering",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A registered table: what is known of it before any row is read."""
@@ -245,7 +258,8 @@ def _nearest(column: str, storage: Mapping[str, object]) -> str:
 
 def _domain(declared: object, stored: Storage) -> Domain:
     if stored.type is None:
-        raise ValueError(f"its type {stored.name} cannot be read; cast it before registering")
+        why, fix = readable(stored)
+        raise ValueError(f"its type {stored.name} cannot be read: {why}; {fix}")
     if isinstance(declared, Range):
         return _range_domain(declared, stored)
     if isinstance(declared, Keys):

@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.bounds.keys import refuse_private
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
-from dpframe.engines.base import Engine, request_for
+from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
+from dpframe.plan.domains import Domain
 from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
+from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.explain import explain
 from dpframe.release.kept_keys import kept_keys, with_known_keys
-from dpframe.release.noisy import NoisyParts, keys_alone
+from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key
@@ -44,6 +45,35 @@ class Asking:
         return None if self.queries is None else Fraction(1, self.queries)
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the text of a question itself says about its cost."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+    def cost(self, given: Cost) -> Cost:
+        """The cost that was said, in the text or beside it; not in both places."""
+        if self.epsilon is None:
+            return given
+        if given.is_said:
+            raise ParameterError(
+                "the cost is said twice",
+                why=f"the statement itself has OPTIONS(epsilon = {float(self.epsilon):g})",
+                fix="leave it out of the call, or out of the statement",
+            )
+        return replace(given, epsilon=self.epsilon)
+
+    def check(self, loss: Loss) -> None:
+        """Refuse what would cost more delta than the text allows."""
+        if self.delta is not None and loss.delta > self.delta:
+            raise QueryError(
+                f"the answer costs delta {float(loss.delta):.3g}",
+                why=f"the statement itself has OPTIONS(delta = {float(self.delta):g})",
+                fix="declare the keys with dp.Keys([...]), or allow more delta",
+            )
+
+
 class Query:
     """A question that was understood and costs nothing yet."""
 
@@ -54,12 +84,19 @@ class Query:
         engine: Engine,
         version: Callable[[], str | None],
         asked: str,
+        said: Said | None = None,
     ) -> None:
         self._asking = asking
         self._compiled = compiled
         self._engine = engine
         self._version = version
         self._asked = asked
+        self._said = said or Said()
+
+    @property
+    def columns(self) -> dict[str, Domain]:
+        """The columns of the answer, and what is known of each before it is asked."""
+        return PostProcessing(self._compiled).domains(self._compiled.plan)
 
     def cost(
         self,
@@ -134,7 +171,8 @@ class Query:
         known = None if fresh else self._known(compiled, cost)
         if known is not None:
             note = "measured before: no cost"
-            return Release(known, Loss.none(), self._asking.source, note=note, reused=True)
+            parts = reconciled(known)
+            return Release(parts, Loss.none(), self._asking.source, note=note, reused=True)
         offer = self._offer(compiled, cost)
         if compiled.table.public:
             if compiled.awaits_keys:
@@ -156,7 +194,7 @@ class Query:
         if version is not None and self._version() == version:  # it did not change meanwhile
             chosen = kept_keys(compiled, version) if offer.selection is not None else {}
             charge.store({**chosen, **kept_parts(parts, version)})
-        return Release(parts, offer.loss, self._asking.source)
+        return Release(reconciled(parts), offer.loss, self._asking.source)
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
         """Charge the cost, then choose the best candidates; see `Session.select`."""
@@ -166,11 +204,6 @@ class Query:
                 why="its scores are released exactly, at no cost",
                 fix="session.sql(...) with ORDER BY the score, and LIMIT",
             )
-        refuse_private(
-            self._compiled.keys,
-            self._compiled.private,
-            "a choice is made among candidates that are known beforehand",
-        )
         ballot = ballot_of(self._compiled, largest=largest)
         candidates = ballot.candidates.height
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
@@ -180,6 +213,7 @@ class Query:
                 fix="k=1",
             )
         asking = self._asking
+        cost = self._said.cost(cost)
         offer = choice_offer(ballot, k, cost, asking.budget, asking.default_share)
         asking.ledger.charge(
             offer.loss,
@@ -205,7 +239,7 @@ class Query:
                 why="it is spent on choosing keys, and this query has none to choose",
                 fix="leave delta= out",
             )
-        return Cost(epsilon, rho, share, error, confidence, delta)
+        return self._said.cost(Cost(epsilon, rho, share, error, confidence, delta))
 
     def _settled(self, fresh: bool) -> Compiled:
         """The query; over the keys that were released before, if its keys are not public."""
@@ -227,12 +261,15 @@ class Query:
         return reusable(compiled, self._asking.ledger.find, version, limits)
 
     def _offer(self, compiled: Compiled, cost: Cost) -> Offer:
-        return offer_for(compiled, cost, self._asking.budget, self._asking.default_share)
+        asking = self._asking
+        offer = offer_for(compiled, cost, asking.budget, asking.default_share)
+        self._said.check(offer.loss)
+        return offer
 
     def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         if not offer.layout.parts:
             return ()
-        found = self._engine.measure(request_for(compiled, offer.layout))
+        found = measured(self._engine, compiled, offer.layout)
         return tuple(tuple(values) for values in found)
 
     def _noisy(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpframe.aggregates.compile import compile_plan, tables_of
-from dpframe.bounds.keys import refuse_private
+from dpframe.bounds.derive import visible_table
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.rows import Selected, stored_tables
 from dpframe.budget.budget import Budget
@@ -23,14 +24,17 @@ from dpframe.engines.base import Engine
 from dpframe.engines.combined import combined
 from dpframe.engines.learned import PublicFacts
 from dpframe.engines.sources import EngineName, open_data
-from dpframe.errors import DeclarationError, ParameterError
+from dpframe.errors import DeclarationError, ParameterError, QueryError
+from dpframe.frame import Frame
 from dpframe.mechanisms import Source
+from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
-from dpframe.query import Asking, Query
+from dpframe.query import Asking, Query, Said
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
 from dpframe.release.noisy import PostProcessing
+from dpframe.release.selection import refuse_without_delta
 from dpframe.release.table import Release
 
 
@@ -206,6 +210,7 @@ class Session:
         delta: Number | None = None,
         keys: Mapping[str, Iterable[Any]] | None = None,
         fresh: bool = False,
+        dialect: str = "duckdb",
     ) -> Release:
         """Answer a query, and charge its cost to the budget.
 
@@ -218,8 +223,11 @@ class Session:
         or if `keys={"ward": ["er", "icu"]}` does so for this query. Other keys are chosen
         privately: a third of the cost, and `delta` of what the budget keeps for that (by default a
         tenth of it, or the same share as the cost), show the keys that many units hold.
+
+        `dialect` is the one that the text is written in: "postgres", "spark", "bigquery" and more.
+        GoogleSQL's `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)` says its own cost.
         """
-        return self.query(text, keys=keys).release(
+        return self.query(text, keys=keys, dialect=dialect).release(
             epsilon=epsilon,
             rho=rho,
             share=share,
@@ -239,6 +247,7 @@ class Session:
         k: int = 1,
         largest: bool = True,
         keys: Mapping[str, Iterable[Any]] | None = None,
+        dialect: str = "duckdb",
     ) -> Choice:
         """Choose the best candidates by a score, without releasing the scores.
 
@@ -248,16 +257,51 @@ class Session:
         takes far less noise than releasing all scores and looking for the largest.
         """
         cost = Cost(epsilon, rho, share)
-        return self.query(text, keys=keys).choose(cost, k=k, largest=largest)
+        return self.query(text, keys=keys, dialect=dialect).choose(cost, k=k, largest=largest)
 
-    def query(self, text: str, *, keys: Mapping[str, Iterable[Any]] | None = None) -> Query:
+    def query(
+        self,
+        text: str,
+        *,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        dialect: str = "duckdb",
+    ) -> Query:
         """Analyse a query without spending anything."""
         from dpframe.frontends.sql import plan_of
+        from dpframe.frontends.sql_terms import check_unit, terms_of
 
-        return self._analysed(plan_of(text, self._tables), text, keys)
+        plan, terms = plan_of(text, self._tables, dialect), terms_of(text)
+        for name in tables_of(plan):
+            if not self._tables[name].public:
+                check_unit(terms, self._tables[name], text)
+        return self._analysed(plan, text, keys, Said(terms.epsilon, terms.delta))
+
+    def table(self, name: str) -> Frame:
+        """A registered table, to be asked by chaining Polars expressions; see `Frame`.
+
+        >>> import polars as pl
+        >>> session = Session(Budget(epsilon=1))
+        >>> session.register("people", pl.DataFrame({"age": [31]}), columns={"age": Range(0, 110)})
+        >>> adults = session.table("people").filter(pl.col("age") >= 18)
+        >>> adults.select(pl.len(), pl.col("age").mean()).release(epsilon=0.5).frame.columns
+        ['len', 'age']
+        """
+        if name not in self._tables:
+            near = difflib.get_close_matches(str(name), self._tables, n=1)
+            raise QueryError(
+                f"{name!r} is not a registered table"
+                + (f"; did you mean {near[0]!r}?" if near else ""),
+                why=f"registered tables: {', '.join(self._tables) or 'none'}",
+                fix=f'session.register("{name}", data, columns={{...}})',
+            )
+        return Frame.of_table(self._tables[name], self._analysed, self._described)
 
     def _analysed(
-        self, plan: Node, asked: str, keys: Mapping[str, Iterable[Any]] | None = None
+        self,
+        plan: Node,
+        asked: str,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        said: Said | None = None,
     ) -> Query:
         names = tables_of(plan)
         engine, tables = self._opened(names)
@@ -268,11 +312,14 @@ class Session:
         compiled = compile_plan(plan, lowering, engine.evaluate)
         PostProcessing(compiled).check()
         for budget in (self._ledger.budget, self._own_budget):
-            if budget.delta is None and not compiled.table.public:
-                why = f"choosing some takes a delta, which the budget ({budget}) has not"
-                refuse_private(compiled.keys, compiled.private, why)
+            refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
-        return Query(asking, compiled, engine, lambda: self._version(names), asked)
+        return Query(asking, compiled, engine, lambda: self._version(names), asked, said)
+
+    def _described(self, node: Node) -> Table:
+        """What is known of the columns of rows that several tables may have been made into."""
+        engine, tables = self._opened(tables_of(node))
+        return visible_table(Lowering(tables, engine.is_unique).rows(node))
 
     def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:
         """One engine over these tables, and the tables as it stores them."""
@@ -337,9 +384,5 @@ def _known(table: Table, column: str) -> str:
     if column not in table.domains:
         return "cannot be used"
     domain = table.domains[column]
-    if domain.values is not None:
-        shown = ", ".join(map(repr, domain.values[:5]))
-        return f"one of {shown}" + (", ..." if len(domain.values) > 5 else "")
-    if domain.is_bounded:
-        return f"from {domain.low} to {domain.high}"
-    return "read from the table" if table.public else "no bounds declared"
+    known = domain.values is not None or domain.is_bounded
+    return "read from the table" if table.public and not known else in_words(domain)

@@ -518,10 +518,34 @@ def literal_of(value: Any, column: ColumnSpec, *, stored: bool = True) -> str | 
     return str(value) if abs(value) < 2**100 else None
 
 
-_FIELDS = ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy")
-_TIME_FIELDS = ("hour", "minute", "second")
-_FIELD_FUNCTIONS = ("year", "month", "day", "quarter", "week", "dayofweek", "isodow", "dayofyear")
-_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+_FIELDS = (
+    *("year", "quarter", "month", "week", "day", "dow", "isodow", "doy"),
+    *("isoyear", "decade", "century", "millennium", "yearweek"),
+)
+_TIME_FIELDS = ("hour", "minute", "second", "millisecond", "microsecond")
+_FIELD_FUNCTIONS = (
+    *("year", "month", "day", "quarter", "week", "dayofweek", "isodow", "dayofyear"),
+    *("isoyear", "yearweek", "century"),
+)
+_GROWING = ("year", "isoyear", "decade", "century", "millennium", "yearweek")
+"""Fields that are bounded only where the date is."""
+_UNITS = (
+    *("year", "quarter", "month", "week", "day", "hour", "minute", "second"),
+    *("decade", "century", "millennium", "millisecond", "microsecond"),
+)
+_INTERVALS = (
+    *("1 DAY", "3 MONTH", "1 YEAR", "2 WEEK", "1 QUARTER", "36 HOUR", "90 MINUTE", "59 SECOND"),
+    *("'1 month 2 days'", "100 YEAR", "9998 YEAR", "1 MICROSECOND", "3652058 DAY", "0 DAY"),
+)
+_DIFFERENCES = (
+    *("year", "quarter", "month", "week", "day", "hour", "minute", "second"),
+    *("millisecond", "microsecond"),
+)
+_FORMATS = ("%Y-%m", "%B", "%a", "%H:%M", "%j %G-%V %u", "%d.%m.%y %p", "plain %%", "%A %w %b %S")
+_REGEXES = (
+    *("a", "^a", "b$", "", "[a-c]+", "[^a-c]", r"\d", r"\w{2,3}", r"\s", r"\W", "(a|b)*c?", "."),
+    *(r"\bA", "^.{1,2}$", "é", "[é日]", r"a\.b", "[[:alpha:]]$", r"^\S+$", "(?:a|)b", r"\%"),
+)
 _WHOLE = ("0", "1", "2", "3", "5", "7", "10", "49", "100", "-1", "-3", "4294967296")
 _DIVISORS = ("2", "3", "7", "10", "49", "-3", "1")
 _REAL = ("0.5", "1.5", "2.5", "0.1", "49.0", "1e-3", "-2.25", "3.0", "1e10", "0.0")
@@ -616,7 +640,7 @@ class Grammar:
             if found is not None and self.below(4):
                 return found
             return Sql(self.pick(*_WHOLE))
-        choice = self.below(18)
+        choice = self.below(22)
         a = self.whole(depth - 1) if choice < 9 else Sql("")
         match choice:
             case 0 | 1:
@@ -656,6 +680,17 @@ class Grammar:
                 return Sql(f"CAST({self.condition(depth - 1).text} AS INT)")
             case 16 if found is not None:
                 return found
+            case 17:
+                part = quoted(self.pick("a", "é", "1", " "))
+                return Sql(f"strpos({self.text(depth - 1).text}, {part})", False)
+            case 18:
+                x, y = self.day(depth - 1), self.day(0)
+                return Sql(f"({x.text} - {y.text})", x.bounded and y.bounded)
+            case 19 | 20:
+                x = self.day(depth - 1) if self.below(2) else self.moment(depth - 1)
+                y = self.day(0) if self.below(2) else self.moment(0)
+                unit = self.pick(*_DIFFERENCES)
+                return Sql(f"DATE_DIFF('{unit}', {x.text}, {y.text})", x.bounded and y.bounded)
             case _:
                 return self._choices(self.whole, depth)
 
@@ -664,13 +699,17 @@ class Grammar:
         match self.below(4):
             case 0:
                 field = self.pick(*_FIELD_FUNCTIONS)
-                return Sql(f"{field}({when.text})", field != "year" or when.bounded)
+                return Sql(f"{field}({when.text})", field not in _GROWING or when.bounded)
             case 1:
                 field = self.pick(*_FIELDS, *_TIME_FIELDS)
-                return Sql(f"date_part('{field}', {when.text})", field != "year" or when.bounded)
+                return Sql(
+                    f"date_part('{field}', {when.text})", field not in _GROWING or when.bounded
+                )
             case _:
                 field = self.pick(*_FIELDS, *_TIME_FIELDS)
-                return Sql(f"EXTRACT({field} FROM {when.text})", field != "year" or when.bounded)
+                return Sql(
+                    f"EXTRACT({field} FROM {when.text})", field not in _GROWING or when.bounded
+                )
 
     def real(self, depth: int) -> Sql:
         """A float."""
@@ -679,8 +718,8 @@ class Grammar:
             if found is not None and self.below(5):
                 return found
             return Sql(self.pick(*_REAL))
-        choice = self.below(16)
-        a = self.number(depth - 1) if choice < 13 else Sql("")
+        choice = self.below(20)
+        a = self.number(depth - 1) if choice < 13 or choice > 15 else Sql("")
         match choice:
             case 0:
                 b = self.real(depth - 1)
@@ -714,6 +753,16 @@ class Grammar:
             case 14:
                 x = self.real(depth - 1)
                 return Sql(f"(- {x.text})", x.bounded)
+            case 16:
+                return Sql(f"{self.pick('LOG10', 'LOG2', 'LOG')}({a.text})", a.bounded)
+            case 17:
+                name = self.pick("DEGREES", "RADIANS", "TRUNC", "TRUNC")
+                return Sql(f"{name}({a.text})", a.bounded)
+            case 18:
+                return Sql(f"{self.pick('SIN', 'COS', 'ATAN')}({a.text})")
+            case 19:
+                when = self.day(depth - 1) if self.below(2) else self.moment(depth - 1)
+                return Sql(f"EXTRACT(epoch FROM {when.text})", when.bounded)
             case _:
                 return self._choices(self.real, depth)
 
@@ -725,7 +774,7 @@ class Grammar:
                 return found
             return Sql(quoted(self.pick(*(t for t in _TEXTS if "\0" not in t))))
         a = self.text(depth - 1)
-        match self.below(12):
+        match self.below(16):
             case 0:
                 return Sql(f"{self.pick('LOWER', 'UPPER')}({a.text})")
             case 1 | 2:
@@ -748,6 +797,21 @@ class Grammar:
                 return Sql(f"CAST({self.pick(*others).text} AS VARCHAR)")
             case 9 if found is not None:
                 return found
+            case 10:
+                return Sql(f"RIGHT({a.text}, {self.pick(0, 1, 3)})")
+            case 11:
+                fill = quoted(self.pick("0", "é", "%"))
+                return Sql(f"{self.pick('LPAD', 'RPAD')}({a.text}, {self.pick(0, 1, 4)}, {fill})")
+            case 12:
+                part = quoted(self.pick("a", "-", "é", " "))
+                return Sql(f"SPLIT_PART({a.text}, {part}, {self.pick(1, 2, 5)})")
+            case 13:
+                when = self.day(depth - 1) if self.below(2) else self.moment(depth - 1)
+                match self.below(3):
+                    case 0:
+                        return Sql(f"{self.pick('MONTHNAME', 'DAYNAME')}({when.text})")
+                    case _:
+                        return Sql(f"STRFTIME({when.text}, '{self.pick(*_FORMATS)}')")
             case _:
                 return self._choices(self.text, depth)
 
@@ -758,7 +822,7 @@ class Grammar:
             if found is not None and self.below(5):
                 return found
             return Sql(f"DATE '{self.pick(*_SQL_DAYS)}'")
-        match self.below(5):
+        match self.below(8):
             case 0:
                 a = self.moment(depth - 1)
                 return Sql(f"CAST({a.text} AS DATE)", a.bounded)
@@ -766,6 +830,13 @@ class Grammar:
                 return Sql(f"CAST({self.text(depth - 1).text} AS DATE)", False)
             case 2 if found is not None:
                 return found
+            case 3:
+                a, b = self.day(depth - 1), self.whole(0)
+                sign = self.pick("+", "-")
+                return Sql(f"({a.text} {sign} {b.text})", a.bounded and b.bounded)
+            case 4:
+                a = self.day(depth - 1) if self.below(2) else self.moment(depth - 1)
+                return Sql(f"LAST_DAY({a.text})", a.bounded)
             case _:
                 return self._choices(self.day, depth)
 
@@ -776,7 +847,7 @@ class Grammar:
             if found is not None and self.below(5):
                 return found
             return Sql(f"TIMESTAMP '{self.pick(*_SQL_TIMES)}'")
-        match self.below(6):
+        match self.below(8):
             case 0:
                 a = self.day(depth - 1)
                 return Sql(f"CAST({a.text} AS TIMESTAMP)", a.bounded)
@@ -787,6 +858,10 @@ class Grammar:
                 return Sql(f"CAST({self.text(depth - 1).text} AS TIMESTAMP)", False)
             case 4 if found is not None:
                 return found
+            case 5 | 6:
+                a = self.day(depth - 1) if self.below(2) else self.moment(depth - 1)
+                sign, interval = self.pick("+", "-"), self.pick(*_INTERVALS)
+                return Sql(f"({a.text} {sign} INTERVAL {interval})", a.bounded)
             case _:
                 return self._choices(self.moment, depth)
 
@@ -816,8 +891,18 @@ class Grammar:
                 return Sql(f"({a.text} {self.pick('', 'NOT ')}BETWEEN {b.text} AND {c.text})")
             case 7 | 8:
                 a, pattern = self.text(depth - 1), quoted(self.pick(*_PATTERNS))
-                test = self.pick("LIKE", "LIKE", "NOT LIKE", "starts_with", "ends_with", "contains")
-                if test.isupper():
+                tests = ("LIKE", "LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE", "starts_with")
+                test = self.pick(*tests, "ends_with", "contains", "regexp_matches", "~", "escape")
+                if test in ("regexp_matches", "~"):
+                    pattern = quoted(self.pick(*_REGEXES))
+                if test == "escape":
+                    return Sql(
+                        f"({a.text} LIKE {quoted(self.pick('a!%', '!_%', '%!!'))} ESCAPE '!')"
+                    )
+                if test == "regexp_matches" and self.below(2):
+                    ascii_only = quoted(self.pick("a", "[k-s]", "^B", r"\\w"))
+                    return Sql(f"regexp_matches({a.text}, {ascii_only}, 'i')")
+                if test.isupper() or test == "~":
                     return Sql(f"({a.text} {test} {pattern})")
                 return Sql(f"{test}({a.text}, {pattern})")
             case 9:
@@ -929,7 +1014,9 @@ def statements(draw: Draw, world: World) -> str:
     text = f"SELECT {', '.join(items)} FROM t"
     if rows.below(5) < 3:
         text += f" WHERE {_where(rows)}"
-    if group_by:
+    if group_by and rows.below(6) == 0:
+        text += f" GROUP BY {rows.pick('ROLLUP', 'CUBE', 'GROUPING SETS')} ({', '.join(keys)})"
+    elif group_by:
         text += f" GROUP BY {', '.join(group_by)}"
     if rows.below(4) == 0:
         symbol, least = rows.pick(">", ">=", "<>"), rows.pick("0", "3", "-1.5")

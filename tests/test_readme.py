@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dpframe as dp
 from dpframe.aggregates.base import AGGREGATES
+from dpframe.aggregates.compile import layout_for
 from dpframe.demo import COLUMNS, UNIT, hospital
 from dpframe.plan.functions import FUNCTIONS
+from dpframe.release.reuse import part_keys
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -136,6 +139,32 @@ def test_everything_that_is_answered_is_listed():
         assert f"{name.replace('_', '')}(" in listed
 
 
+SIDE_BY_SIDE = [row for row in table("in Polars") if row[2].count("`") == 2]
+
+
+@pytest.mark.parametrize("row", SIDE_BY_SIDE, ids=lambda row: row[2])
+def test_what_stands_side_by_side_is_the_same_question(row, session):
+    plain, sql, ours = (" ".join(quoted(cell)) for cell in row)
+    assert eval(plain, {"lf": hospital(10).lazy(), "pl": pl}).collect().height
+    chained = eval(ours, {"visits": session.table("visits"), "pl": pl}).query()
+    assert plain.removeprefix("lf") == ours.removeprefix("visits")
+    if sql:
+        assert measured(chained) == measured(session.query(sql))
+
+
+def measured(query):
+    compiled = query._compiled
+    return sorted(map(part_keys(compiled, 1, ""), layout_for(compiled, 1).parts))
+
+
+def test_every_method_that_is_listed_is_there():
+    listed = {row[0]: quoted(row[1]) for row in table("what") if row[0] != "expressions"}
+    kinds = {"rows": dp.Frame, "the noisy table": dp.Summary}
+    for what, kind in kinds.items():
+        assert len(listed[what]) >= 6
+        assert all(callable(getattr(kind, name)) for name in listed[what])
+
+
 @pytest.mark.parametrize("row", table("refused"), ids=lambda row: row[0])
 def test_everything_listed_as_refused_is_refused_at_no_cost(row, session):
     (query,) = quoted(row[0])
@@ -153,7 +182,7 @@ def test_what_is_grouped_by_in_the_text_can_be_grouped_by(session):
 
 
 def test_every_public_name_is_one_that_exists():
-    for name in set(re.findall(r"\bdp\.([A-Za-z]+)", README)):
+    for name in set(re.findall(r"(?<!\.)\bdp\.([A-Za-z]+)", README)):
         assert name in dp.__all__
 
 

@@ -1,6 +1,16 @@
 """Each aggregate as exact integer parts, and how to finish from noisy ones."""
 
-from dpframe.aggregates import count, mean, sum
+from dpframe.aggregates import association, count, mean, spread, sum
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 
-__all__ = ["AGGREGATES", "Aggregate", "Recipe", "Scope", "count", "mean", "sum"]
+__all__ = [
+    "AGGREGATES",
+    "Aggregate",
+    "Recipe",
+    "Scope",
+    "association",
+    "count",
+    "mean",
+    "spread",
+    "sum",
+]

@@ -13,7 +13,14 @@ import polars as pl
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.guard import guarded
-from dpframe.bounds.keys import MOST_GROUPS, ChosenKeys, Evaluate, key_sets, with_chosen
+from dpframe.bounds.keys import (
+    MOST_GROUPS,
+    ChosenKeys,
+    Evaluate,
+    in_sets,
+    key_sets,
+    with_chosen,
+)
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import Source, Stored
@@ -21,6 +28,7 @@ from dpframe.bounds.sensitivity import Context, Sensitivity, extra_bits, sensiti
 from dpframe.budget.split import predicted_error, shares
 from dpframe.declare import Table
 from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
+from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
 from dpframe.plan.parts import CodedSum, Part
 
@@ -35,12 +43,17 @@ class Compiled:
     plan: Node
     where: Expr | None
     keys: tuple[tuple[str, Typed], ...]
+    public: pl.DataFrame
+    """Every combination of the public keys."""
     frame: pl.DataFrame
+    """Every combination of all keys, once they are known."""
     aggregates: tuple[tuple[str, Aggregate], ...]
     private: tuple[str, ...] = ()
-    """The keys without a public set of values; the other ones alone make up `frame` at first."""
+    """The keys without a public set of values, which have to be chosen first."""
     chosen: ChosenKeys | None = None
     """The private keys that were released; with them, `frame` has all groups."""
+    sets: tuple[tuple[str, ...], ...] = ()
+    """Several groupings, each by some of the keys; none for one by all of them."""
 
     @property
     def awaits_keys(self) -> bool:
@@ -48,21 +61,48 @@ class Compiled:
         return bool(self.private) and self.chosen is None
 
     @property
+    def groupings(self) -> tuple[Compiled, ...]:
+        """One query for each grouping. In a coarser one, private keys are those of the finest."""
+        return tuple(map(self._grouped_by, self.sets)) if self.sets else (self,)
+
+    def _grouped_by(self, names: tuple[str, ...]) -> Compiled:
+        keys = tuple(key for key in self.keys if key[0] in names)
+        ordered = [name for name, _ in keys]
+        private = [name for name in ordered if name in self.private]
+        public = self.public.select(n for n in ordered if n not in private).unique()
+        one = replace(self, keys=keys, public=public, private=tuple(private), chosen=None, sets=())
+        if self.chosen is None or not private:
+            return replace(one, frame=public.sort(public.columns, nulls_last=True))
+        shown = self.chosen.frame.select(private).unique().sort(private, nulls_last=True)
+        return one.with_keys(replace(self.chosen, frame=shown))
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The keys of every row of the noisy table."""
+        if not self.sets:
+            return self.frame
+        schema = {name: POLARS_TYPES[key.domain.type] for name, key in self.keys}
+        return in_sets([one.frame for one in self.groupings], pl.Schema(schema))
+
+    @property
     def groups(self) -> int:
         """How many rows the noisy table has."""
+        if self.sets:
+            return sum(one.groups for one in self.groupings)
         return self.frame.height if self.keys else 1
 
     def with_keys(self, chosen: ChosenKeys) -> Compiled:
         """The query over the released keys: from here on they are as good as public."""
         names = [name for name, _ in self.keys]
-        return replace(self, frame=with_chosen(self.frame, chosen.frame, names), chosen=chosen)
+        return replace(self, frame=with_chosen(self.public, chosen.frame, names), chosen=chosen)
 
     def context(self, norm: int) -> Context:
         """What sensitivities depend on. It must not depend on how many keys will be released."""
-        groups = MOST_GROUPS if self.private else self.groups
+        groups = MOST_GROUPS if self.private else max(one.groups for one in self.groupings)
         # Joined or grouped rows are there or not, so their number is never public.
         filtered = self.where is not None or not isinstance(self.source, Stored)
-        return Context(self.table, groups, bool(self.keys), filtered, norm)
+        sets = max(1, len(self.sets))
+        return Context(self.table, groups, bool(self.keys), filtered, norm, sets)
 
 
 def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled:
@@ -83,9 +123,11 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     keys = tuple((name, typed(expr, columns)) for name, expr in keyed)
     aggregates = tuple((n, _resolve(over_source(call), scope)) for n, call in node.aggregates)
     found = key_sets(keys, columns, evaluate)
-    return Compiled(
-        table, rows.source, plan, checked, keys, found.public, aggregates, found.private
+    public = found.public
+    compiled = Compiled(
+        table, rows.source, plan, checked, keys, public, public, aggregates, found.private
     )
+    return replace(compiled, sets=node.sets)
 
 
 def tables_of(plan: Node) -> tuple[str, ...]:

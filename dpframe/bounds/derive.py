@@ -42,6 +42,17 @@ def analysed(rows: Rows, expr: Expr) -> Typed:
     return typed(guarded(expr, domains, where), refined(domains, where))
 
 
+def visible_table(rows: Rows) -> Table:
+    """What is known of the columns by the names above, the unit's among them."""
+    domains = {name: analysed(rows, expr).domain for name, expr in rows.columns.items()}
+    unit: Row | Unit = Row()
+    if rows.unit is not None:
+        names = [name for name, expr in rows.columns.items() if expr == rows.unit]
+        unit = Unit(names[0] if names else UNIT, rows.table.max_rows)
+    storage = {name: _stored_as(domain) for name, domain in domains.items()}
+    return replace(rows.table, storage=storage, domains=domains, unit=unit)
+
+
 def derived(domains: Mapping[str, Domain], private: Sequence[Table], like: Table) -> Table:
     """The table of a source: these columns, and the unit of `like`, weighing what any table says."""
     domains = dict(domains)

@@ -19,6 +19,7 @@ from dpframe.plan.domains import Domain, Type, number_of_values, possible_values
 from dpframe.plan.exprs import Column, columns_of
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.nodes import GROUPING
 
 MOST_ENUMERATED = 1_000_000
 """Inputs of key expressions are enumerated up to this many combinations."""
@@ -79,6 +80,32 @@ def key_sets(
 def with_chosen(public: pl.DataFrame, chosen: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     """The groups of a query: each released private key with every public one, sorted."""
     return _product([public, chosen] if public.width else [chosen], names)
+
+
+def covers_every_row(key: Typed, public: pl.Series) -> bool:
+    """Whether every row has one of a key's public values, so that its groups add up to all rows."""
+    listed = key.domain.values is not None and key.domain.nullable
+    return not listed and (not key.domain.nullable or public.null_count() > 0)
+
+
+def in_sets(frames: Sequence[pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
+    """The groups of several groupings as one table: NULL for keys that a row is not grouped by.
+
+    Beside each key stands a column that says whether that is so.
+    """
+    tables = []
+    for frame in frames:
+        rows = frame if frame.width else pl.DataFrame({"one": [0]})
+        keys = [
+            pl.col(name) if name in frame.columns else pl.lit(None, dtype=kind).alias(name)
+            for name, kind in schema.items()
+        ]
+        flags = [
+            pl.lit(int(name not in frame.columns), dtype=pl.Int64).alias(f"{GROUPING}{name}")
+            for name in schema
+        ]
+        tables.append(rows.with_columns(*keys, *flags).select(*schema, f"^{GROUPING}.*$"))
+    return pl.concat(tables)
 
 
 def _product(frames: Sequence[pl.DataFrame], names: list[str]) -> pl.DataFrame:
@@ -167,9 +194,11 @@ def _component(
         return _enumerated(members, inputs, columns, evaluate)
     if not _few([key for _, key in members]):
         return None
-    product = itertools.product(
-        *(_column(key.domain, declared_only=False).to_list() for _, key in members)
-    )
+    values = [_column(key.domain, declared_only=False).to_list() for _, key in members]
+    groups = math.prod(map(len, values))
+    if groups > MOST_GROUPS:  # before they are listed
+        raise _too_many(members[0][1], groups)
+    product = itertools.product(*values)
     schema = {name: POLARS_TYPES[key.domain.type] for name, key in members}
     return pl.DataFrame(list(product), schema=schema, orient="row")
 

@@ -189,7 +189,7 @@ def _require_one_owner(node: Join, left: Rows, right: Rows, by_unit: bool) -> No
             node.place,
             "a public table is joined to a private one",
             why="a public row would be there or not because of some unit, and belong to none",
-            fix="put the private table first: FROM private JOIN public"
+            fix="put the private table first: FROM private JOIN public, or private.join(public)"
             + ("" if node.how != "left" else "; a public row without a match has no owner"),
         )
     if left.unit is None or right.unit is None:

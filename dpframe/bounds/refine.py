@@ -9,20 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, time
 from typing import Any
 
 from dpframe.plan.domains import INT64, Domain, Type, type_of_value
 from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
 from dpframe.plan.functions import Refused, literal_as
-
-_MIRRORED = {
-    "less": "greater",
-    "less_equal": "greater_equal",
-    "greater": "less",
-    "greater_equal": "less_equal",
-    "equal": "equal",
-    "not_equal": "not_equal",
-}
+from dpframe.plan.functions.conditions import MIRRORED
 
 
 def refined(columns: Mapping[str, Domain], where: Expr | None) -> dict[str, Domain]:
@@ -47,7 +40,7 @@ def refined(columns: Mapping[str, Domain], where: Expr | None) -> dict[str, Doma
             case Call(function=op, args=(Column() as column, Literal() as bound)):
                 found[column.name] = _compared(found[column.name], op, bound.value)
             case Call(function=op, args=(Literal() as bound, Column() as column)):
-                mirrored = _MIRRORED.get(op, "")
+                mirrored = MIRRORED.get(op, "")
                 found[column.name] = _compared(found[column.name], mirrored, bound.value)
             case Call(function="in", args=(Column() as column,), params=values):
                 found[column.name] = _listed(found[column.name], values)
@@ -78,7 +71,7 @@ def _keeps_nothing(condition: Expr) -> bool:
 
 def _never_null(condition: Call) -> list[str]:
     """Columns that are not NULL where the condition is true: those it compares directly."""
-    if condition.function in (*_MIRRORED, "in", "like", "starts_with", "ends_with", "contains"):
+    if condition.function in (*MIRRORED, "in", "like", "starts_with", "ends_with", "contains"):
         return [a.name for a in condition.args if isinstance(a, Column)]
     match condition:
         case Call("not", (Call("is_null", (Column() as column,)),)):
@@ -95,6 +88,8 @@ def _compared(domain: Domain, op: str, value: Any) -> Domain:
         return domain
     if domain.type in (Type.BOOL, Type.TEXT):
         return domain
+    if domain.type is Type.DATE and isinstance(value, datetime) and value.time() == time():
+        value = value.date()  # day < TIMESTAMP '2024-01-01 00:00:00'
     try:
         bound = value if domain.type.is_number else literal_as(value, domain.type)
     except Refused:

@@ -51,6 +51,8 @@ class Context:
     filtered: bool
     norm: int
     """The norm that weighting bounds: 1 for Laplace noise, 2 for Gaussian."""
+    sets: int = 1
+    """How many groupings there are, each with groups and a weighting of its own."""
 
     @property
     def weighted(self) -> bool:
@@ -80,6 +82,18 @@ def _units_may_exceed(context: Context) -> bool:
 
 def sensitivity_of(part: Part, context: Context) -> Sensitivity:
     """The bound for one part. The harness in tests/privacy checks it on neighbouring tables."""
+    found, sets = _in_one_grouping(part, context), context.sets
+    if sets == 1:
+        return found
+    return Sensitivity(
+        None if found.l1 is None else sets * found.l1,
+        sets * found.l2_squared,
+        found.linf,
+        f"{found.why}, in each of {sets} groupings",
+    )
+
+
+def _in_one_grouping(part: Part, context: Context) -> Sensitivity:
     if context.weighted:
         return _weighted(part, context)
     if context.table.neighbors == "replace":

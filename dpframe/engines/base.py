@@ -254,6 +254,12 @@ class Engine(ABC):
         )
 
 
+def measured(engine: Engine, compiled: Compiled, layout: Layout) -> list[list[int]]:
+    """The exact parts of a query, one list per part, grouping after grouping."""
+    found = [engine.measure(request_for(one, layout)) for one in compiled.groupings]
+    return [[v for values in part for v in values] for part in zip(*found, strict=True)]
+
+
 def _exact(value: object) -> int:
     return 0 if value is None else int(value)  # type: ignore[call-overload]
 

@@ -69,13 +69,14 @@ def _domain(cells: pl.Series, unknown: Domain) -> Domain:
         return unknown
     if kind is Type.FLOAT:
         low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
-        narrow = -_WIDEST <= low and high <= _WIDEST  # else some may be infinite
+        narrow = low >= -_WIDEST and high <= _WIDEST  # else some may be infinite
         return Domain(kind, low, high, has_nulls, None, has_nulls) if narrow else unknown
     listed = values.unique()
     if listed.len() <= MOST_LISTED:
         keys = tuple(sorted(listed.to_list()))
-        ends = (None, None) if kind is Type.TEXT else (keys[0], keys[-1])
-        return Domain(kind, *ends, has_nulls, keys, has_nulls)
+        if kind is Type.TEXT:
+            return Domain(kind, None, None, has_nulls, keys, has_nulls)
+        return Domain(kind, keys[0], keys[-1], has_nulls, keys, has_nulls)
     if kind is Type.TEXT:
         return unknown
     return Domain(kind, values.min(), values.max(), has_nulls, None, has_nulls)

@@ -18,7 +18,7 @@ from dpframe.engines.base import (
     sum_that_counts,
     withhold_rows,
 )
-from dpframe.engines.polars_exprs import code_of, polars_of, reader, stored, with_stages
+from dpframe.engines.polars_exprs import code_of, polars_of, reader, row_mask, stored, with_stages
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
@@ -26,6 +26,9 @@ from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import CodedSum, CountUnits
 from dpframe.plan.stages import Staging
+
+OWN = "__dpframe_own_"
+"""What names of computed columns begin with, while those of the table are still there."""
 
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
     pl.Int8(): (8, True),
@@ -152,7 +155,7 @@ class PolarsEngine(Engine):
         rows = source_frame(request.source, self.frames(request.source))
         rows = with_stages(rows, request.stages, read)
         if request.where is not None:
-            rows = rows.filter(polars_of(request.where, read))
+            rows = rows.filter(row_mask(request.where, request.table, read))
         columns = []
         for name, key, kept in zip(
             request.key_names, request.keys, request.key_filters, strict=True
@@ -169,8 +172,14 @@ class PolarsEngine(Engine):
                 columns.append(code_of(part, request.table).alias(f"c{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        # Not `select`: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes a single row.
-        return rows.with_columns(columns)
+        # Not `select` at once: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes one row.
+        # And not under the final names: where a column of the table is called c1 as well, Polars
+        # may compute other columns from the new one.
+        names = [found.meta.output_name() for found in columns]
+        beside = rows.with_columns(
+            found.alias(f"{OWN}{n}") for found, n in zip(columns, names, strict=True)
+        )
+        return beside.select(pl.col(f"{OWN}{n}").alias(n) for n in names) if names else rows
 
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""

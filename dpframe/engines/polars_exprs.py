@@ -20,7 +20,7 @@ from dpframe.plan.domains import (
     Domain,
     Type,
 )
-from dpframe.plan.exprs import Call, Column, Expr, Literal
+from dpframe.plan.exprs import Call, Column, Expr, Literal, columns_of
 from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
@@ -54,6 +54,18 @@ def with_stages(rows: pl.LazyFrame, stages: Stages, read: Read) -> pl.LazyFrame:
     for stage in stages:
         rows = rows.with_columns(polars_of(expr, read).alias(name) for name, expr in stage)
     return rows
+
+
+def row_mask(condition: Expr, table: Table, read: Read) -> pl.Expr:
+    """A condition to filter by, as a whole array whatever it is made of.
+
+    Polars takes a condition that came out as one value for a batch (computed from constants, or a
+    choice that all rows of the batch make alike) for a mask of one row. How many rows pass would
+    then depend on where a batch ends, which is to say on other rows.
+    """
+    named = columns_of(condition) or tuple(table.storage)
+    some = pl.col(named[0]) if named[0].startswith(STAGED) else column(named[0])
+    return polars_of(condition, read) & (some.is_null() | some.is_not_null())
 
 
 def read_column(table: Table, name: str) -> pl.Expr:

@@ -18,7 +18,14 @@ from dpframe.bounds.rows import (
     Stored,
 )
 from dpframe.declare import Table
-from dpframe.engines.polars_exprs import code_of, polars_of, read_column, reader, with_stages
+from dpframe.engines.polars_exprs import (
+    code_of,
+    polars_of,
+    read_column,
+    reader,
+    row_mask,
+    with_stages,
+)
 from dpframe.plan.domains import INT64, Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
@@ -54,7 +61,7 @@ def selected_frame(selected: Selected, frames: Frames) -> pl.LazyFrame:
         columns.append(shared_unit(table).alias(UNIT))
     rows = with_stages(source_frame(selected.source, frames), staging.stages, read)
     if where is not None:
-        rows = rows.filter(polars_of(where, read))
+        rows = rows.filter(row_mask(where, table, read))
     if not columns:
         return rows.select(pl.int_range(pl.len()).alias("one"))  # the rows still count
     # Not `select` at once: of constants alone it makes a single row.

@@ -13,10 +13,12 @@ from dpframe.errors import ParameterError, SQLError
 from dpframe.frontends.sql_aggregates import AggregateReader
 from dpframe.frontends.sql_clauses import (
     group_keys,
+    grouping_sets,
     refuse_what_is_too_large,
     refuse_wrong_ordinals,
     row_count,
 )
+from dpframe.frontends.sql_dialects import DUCKDB, dialect_named
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_names import check_tables, ctes_around, qualified
@@ -27,6 +29,7 @@ from dpframe.frontends.sql_scope import Scope
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.nodes import (
     HIDDEN,
+    RESERVED,
     Aggregate,
     Filter,
     Limit,
@@ -36,11 +39,8 @@ from dpframe.plan.nodes import (
     SortKey,
 )
 
-_RESERVED = "__dpframe"
-"""Names that begin so are the library's own."""
 
-
-def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
+def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> Node:
     """Parse one SELECT over registered tables."""
     if not isinstance(text, str):
         raise ParameterError(
@@ -48,7 +48,7 @@ def plan_of(text: str, tables: Mapping[str, Table]) -> Node:
             why="SQL is text",
             fix='session.sql("SELECT COUNT(*) FROM t", epsilon=0.1)',
         )
-    select = parse(text)
+    select = parse(text, dialect_named(dialect))
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
     _refuse_rows(select, text)
@@ -165,7 +165,8 @@ class _Statement:
 
     def _aggregated(self, select: exp.Select, known: Known, names: list[str]) -> Node:
         scope = self.rows.scope(select, known)
-        reader = AggregateReader(self.text, scope, group_keys(select, self.text))
+        keys, sets = group_keys(select, self.text), grouping_sets(select, self.text)
+        reader = AggregateReader(self.text, scope, keys, sets)
         columns = [
             (name, reader.groups.read(item.unalias()))
             for name, item in zip(names, select.expressions, strict=True)
@@ -175,7 +176,7 @@ class _Statement:
         sort_keys, hidden = self._group_order(select, names, scope, reader)
         if not reader.aggregates and not reader.keys:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
-        node: Node = Aggregate(scope.node, reader.keys, reader.aggregates)
+        node: Node = Aggregate(scope.node, reader.keys, reader.aggregates, reader.sets)
         if kept is not None:
             node = Filter(node, kept)
         node = Project(node, (*columns, *hidden))
@@ -220,11 +221,11 @@ class _Statement:
                     comments=False,
                     unsupported_level=ErrorLevel.IGNORE,
                 )
-            if name.startswith(_RESERVED):
+            if name.startswith(RESERVED):
                 raise sql_error(
                     item,
                     self.text,
-                    f"a name cannot begin with {_RESERVED}",
+                    f"a name cannot begin with {RESERVED}",
                     why="such names are the library's own",
                     fix="name it otherwise: COUNT(*) AS n",
                 )

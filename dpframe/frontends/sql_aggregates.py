@@ -11,19 +11,27 @@ from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
-from dpframe.plan.exprs import AggregateCall, Column, Expr
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
+from dpframe.plan.nodes import GROUPING
 
 
 class AggregateReader:
     """Reads expressions over groups, collecting the aggregates that they mention."""
 
-    def __init__(self, text: str, scope: Scope, keys: Sequence[exp.Expression]) -> None:
+    def __init__(
+        self,
+        text: str,
+        scope: Scope,
+        keys: Sequence[exp.Expression],
+        sets: Sequence[Sequence[exp.Expression]] = (),
+    ) -> None:
         self.text = text
         self.scope = scope
         self.rows = ExprReader(text, scope.row_leaf)
         self.groups = ExprReader(text, self.leaf)
         self._keys = {key: f"k{i}" for i, key in enumerate(keys)}
         self._aggregates: dict[AggregateCall, str] = {}
+        self.sets = tuple(tuple(self._keys[key] for key in some) for some in sets)
         self.keys = tuple((name, self.rows.read(key)) for key, name in self._keys.items())
 
     @property
@@ -36,6 +44,8 @@ class AggregateReader:
         key = self._keys.get(node)
         if key is not None:
             return Column(key, origin_of(node, self.text))
+        if isinstance(node, exp.Grouping | exp.GroupingId):
+            return self._grouping(node)
         if is_aggregate(node):
             call = self._aggregate(node)
             name = self._aggregates.setdefault(call, f"a{len(self._aggregates)}")
@@ -50,6 +60,24 @@ class AggregateReader:
                 fix=f"GROUP BY {node.name}, or AVG({node.name})",
             )
         return None
+
+    def _grouping(self, node: exp.Expression) -> Expr:
+        """GROUPING(a, b): a bit for each key, set in rows that are not grouped by it."""
+        found: Expr | None = None
+        for item in node.expressions:
+            key = self._keys.get(item)
+            if key is None:
+                raise sql_error(
+                    item,
+                    self.text,
+                    "it is no group key",
+                    why="GROUPING says by which keys a row is grouped",
+                    fix=f"{node.key.upper()}(key), with a key of GROUP BY",
+                )
+            bit = Column(f"{GROUPING}{key}") if self.sets else literal(0)
+            higher = None if found is None else Call("multiply", (found, literal(2)))
+            found = bit if higher is None else Call("add", (higher, bit))
+        return literal(0) if found is None else found
 
     def _aggregate(self, node: exp.Expression) -> AggregateCall:
         place = origin_of(node, self.text)

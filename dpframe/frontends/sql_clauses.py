@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ _MOST_CONDITIONS = 500
 
 _LARGEST = 5_000
 """Terms of all expressions of a query; constants in lists do not count."""
+
+_MOST_SETS = 64
+"""Groupings of one query; CUBE over six columns has that many."""
 
 _MOST_ROWS = 2**40
 """More than any noisy table has; a larger LIMIT is the same."""
@@ -92,23 +96,23 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
     group = select.args.get("group")
     if group is None:
         return []
-    sets = (exp.Cube, exp.Rollup, exp.GroupingSets)
-    listed = [e for e in group.expressions if isinstance(e, sets)]
     clauses = [c for c in ("cube", "rollup", "grouping_sets", "totals") if group.args.get(c)]
-    if listed or clauses:
-        name = (clauses or [_words(listed[0])])[0].upper().replace("_", " ")
+    if clauses:
+        name = clauses[0].upper().replace("_", " ")
         raise sql_error(
             place_of_word(text, name) or group,
             text,
-            f"{name} is not answered yet",
-            why="several groupings in one query share a budget in a way not built yet",
-            fix="ask one query for each grouping",
+            f"WITH {name} is not answered",
+            why="DuckDB writes several groupings in another way",
+            fix="GROUP BY ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a, b), (a), ())",
         )
     if group.args.get("all"):
         items = [item.unalias() for item in select.expressions]
         keys = [i for i in items if not i.find(exp.AggFunc)]
     elif group.expressions:
         keys = [key for item in group.expressions for key in _flat(item)]
+        if any(isinstance(item, _SEVERAL) for item in group.expressions):
+            _refuse_constants(keys, text)
     else:
         raise sql_error(
             place_of_word(text, "GROUP BY"),
@@ -120,13 +124,72 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
     return [key for key in dict.fromkeys(keys) if key.find(exp.Column, exp.AggFunc)]
 
 
-def _words(node: exp.Expression) -> str:
-    return "GROUPING SETS" if isinstance(node, exp.GroupingSets) else node.key
+_SEVERAL = (exp.Cube, exp.Rollup, exp.GroupingSets)
+
+
+def grouping_sets(select: exp.Select, text: str) -> list[list[exp.Expression]]:
+    """The groupings of ROLLUP, CUBE and GROUPING SETS; none where there is just one."""
+    group = select.args.get("group")
+    items = [] if group is None else group.expressions
+    if not any(isinstance(item, _SEVERAL) for item in items):
+        return []
+    found: list[list[exp.Expression]] = [[]]
+    for item in items:
+        found = [[*some, *more] for some in found for more in _groupings(item, text)]
+        _refuse_many(len(found), text)
+    sets = [list(dict.fromkeys(keys)) for keys in found]
+    if len({frozenset(keys) for keys in sets}) < len(sets):
+        raise sql_error(
+            place_of_word(text, "GROUP BY"),
+            text,
+            "a grouping is listed twice",
+            why="each one is measured, and paid for",
+            fix="GROUP BY GROUPING SETS ((a, b), (a), ()), each once",
+        )
+    return sets
+
+
+def _groupings(node: exp.Expression, text: str) -> list[list[exp.Expression]]:
+    """The alternatives that one item of GROUP BY stands for."""
+    if not isinstance(node, _SEVERAL):
+        return [_flat(node)]
+    if isinstance(node, exp.GroupingSets):
+        return [keys for item in node.expressions for keys in _groupings(item, text)]
+    parts = [_flat(item) for item in node.expressions]
+    sizes = range(len(parts), -1, -1)
+    if isinstance(node, exp.Rollup):
+        return [[key for part in parts[:size] for key in part] for size in sizes]
+    _refuse_many(2 ** len(parts), text)
+    kept = (some for size in sizes for some in itertools.combinations(parts, size))
+    return [[key for part in some for key in part] for some in kept]
+
+
+def _refuse_many(number: int, text: str) -> None:
+    if number > _MOST_SETS:
+        raise sql_error(
+            place_of_word(text, "GROUP BY"),
+            text,
+            f"there are {number} groupings",
+            why=f"they share one budget, so a query has {_MOST_SETS} at most",
+            fix="list those you need: GROUPING SETS ((a, b), (a), ())",
+        )
+
+
+def _refuse_constants(keys: Sequence[exp.Expression], text: str) -> None:
+    for key in keys:
+        if not key.find(exp.Column, exp.AggFunc):
+            raise sql_error(
+                key,
+                text,
+                "a grouping takes columns, not constants",
+                why="a number here would be a constant, and not the number of a column",
+                fix="name the column: ROLLUP (ward, sex)",
+            )
 
 
 def _flat(node: exp.Expression) -> list[exp.Expression]:
-    """Take apart GROUP BY (a, b), and the parentheses of (a)."""
-    if isinstance(node, exp.Tuple):
+    """Take apart GROUP BY (a, b), ROLLUP (a, b) and the like, and the parentheses of (a)."""
+    if isinstance(node, exp.Tuple | exp.Cube | exp.Rollup | exp.GroupingSets):
         return [key for item in node.expressions for key in _flat(item)]
     return _flat(node.this) if isinstance(node, exp.Paren) else [node]
 

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from dpframe.errors import DPFrameError
+from dpframe.frontends.sql_forms import FORM_READERS
 from dpframe.frontends.sql_known import (
     REFUSED,
+    REFUSED_NAMES,
     arguments_of,
     function_of,
     known_functions,
     refuse_unread,
 )
 from dpframe.frontends.sql_origin import origin_of, sql_error
+from dpframe.frontends.sql_times import TIME_READERS, field_function
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Expr, literal
 from dpframe.plan.functions import Refused, literal_as
@@ -43,23 +46,6 @@ _TYPES = {
     "BOOLEAN": "BOOLEAN",
 }
 
-_DATE_FIELDS = {
-    "year": "year",
-    "quarter": "quarter",
-    "month": "month",
-    "week": "week",
-    "weekofyear": "week",
-    "day": "day",
-    "dayofmonth": "day",
-    "dayofweek": "dow",
-    "dayofweekiso": "isodow",
-    "dayofyear": "doy",
-    "hour": "hour",
-    "minute": "minute",
-    "second": "second",
-}
-
-
 _OPTIONAL_LITERALS = {"round": 0, "substring": 1}
 """How many of a function's literal arguments must be there, where that is not all of them."""
 
@@ -81,9 +67,7 @@ class ExprReader:
         reader = _READERS.get(type(node))
         if reader is not None:
             return reader(self, node)
-        if node.key in _DATE_FIELDS:
-            return self._call("extract", node, [node.this], (_DATE_FIELDS[node.key],))
-        return self._function(node)
+        return field_function(self, node) or self._function(node)
 
     def error(self, node: exp.Expression, what: str, *, why: str, fix: str) -> DPFrameError:
         """An error at this node."""
@@ -93,6 +77,8 @@ class ExprReader:
         """The value of a literal, or an error: parameters are fixed before any row is read."""
         match node:
             case exp.Literal() if node.is_string:
+                return node.this
+            case exp.RawString():
                 return node.this
             case exp.Literal():
                 return self._number(node, node.this)
@@ -126,16 +112,20 @@ class ExprReader:
         return number
 
     def _refuse_known(self, node: exp.Expression) -> None:
-        if type(node) in REFUSED:
-            what, why, fix = REFUSED[type(node)]
+        words = REFUSED.get(type(node))
+        if isinstance(node, exp.Anonymous):
+            words = REFUSED_NAMES.get(node.name.lower())
+        if words is not None:
+            what, why, fix = words
             raise self.error(node, what, why=why, fix=fix)
 
     def _place(self, node: exp.Expression) -> SQLOrigin | None:
         return origin_of(node, self.statement)
 
-    def _call(
+    def call(
         self, name: str, node: exp.Expression, args: list[exp.Expression], params: Any = ()
     ) -> Call:
+        """A call of an entry of the function table, of what these nodes are read as."""
         return Call(name, tuple(self.read(a) for a in args), tuple(params), self._place(node))
 
     def _function(self, node: exp.Expression) -> Expr:
@@ -155,8 +145,8 @@ class ExprReader:
                     + (f" or {1 + function.literals}" if fewest < function.literals else ""),
                     fix="add or drop an argument",
                 )
-            return self._call(function.name, node, given[:1], [self.value(g) for g in given[1:]])
-        return self._call(function.name, node, given)
+            return self.call(function.name, node, given[:1], [self.value(g) for g in given[1:]])
+        return self.call(function.name, node, given)
 
     def _unknown(self, node: exp.Expression) -> DPFrameError:
         place = self._place(node)
@@ -233,12 +223,14 @@ def _cast(reader: ExprReader, node: exp.Expression) -> Expr:
     constant = isinstance(node.this, exp.Literal) and node.this.is_string
     if constant and target in ("DATE", "TIMESTAMP"):
         return literal(reader.value(node), origin_of(node, reader.statement))
-    return reader._call("cast", node, [node.this], (target,))
+    rounding = node.meta.get("rounding")
+    params = (target,) if rounding is None else (target, rounding)
+    return reader.call("cast", node, [node.this], params)
 
 
 def _connected(reader: ExprReader, node: Any) -> Expr:
     """Read a AND b AND c as one call of three arguments, however long the chain is."""
-    found = reader._call(node.key, node, list(node.flatten()))
+    found = reader.call(node.key, node, list(node.flatten()))
     flat = [e for arg in found.args for e in _terms(arg, found.function)]
     return replace(found, args=tuple(flat))
 
@@ -247,20 +239,24 @@ def _terms(expr: Expr, function: str) -> tuple[Expr, ...]:
     return expr.args if isinstance(expr, Call) and expr.function == function else (expr,)
 
 
-def _like(reader: ExprReader, node: exp.Like) -> Expr:
+def _like(reader: ExprReader, node: exp.Expression, escape: Any = None) -> Expr:
+    if not isinstance(node, exp.Like | exp.ILike):
+        raise reader.error(node, "ESCAPE stands after LIKE", why="only", fix="x LIKE 'a!%'")
     pattern = reader.value(node.expression)
+    escape = node.meta.get("escape") if escape is None else escape
     if pattern is None:
         return literal(None, origin_of(node, reader.statement))
     if not isinstance(pattern, str):
         raise reader.error(node, "LIKE takes a text", why="a pattern is text", fix="x LIKE 'a%'")
-    found = reader._call("like", node, [node.this], (pattern,))
+    params = (pattern,) if escape is None else (pattern, escape)
+    found = reader.call(node.key, node, [node.this], params)
     return Call("not", (found,), place=found.place) if node.args.get("negate") else found
 
 
 def _negated(reader: ExprReader, node: exp.Expression) -> Expr:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return _literal(reader, node)
-    return reader._call("negate", node, [node.this])
+    return reader.call("negate", node, [node.this])
 
 
 def _case(reader: ExprReader, node: exp.Expression) -> Expr:
@@ -279,7 +275,7 @@ def _case(reader: ExprReader, node: exp.Expression) -> Expr:
 
 def _if(reader: ExprReader, node: exp.Expression) -> Expr:
     otherwise = node.args.get("false") or exp.Null()
-    return reader._call("case", node, [node.this, node.args["true"], otherwise])
+    return reader.call("case", node, [node.this, node.args["true"], otherwise])
 
 
 def _in(reader: ExprReader, node: exp.Expression) -> Expr:
@@ -321,26 +317,17 @@ def _between(reader: ExprReader, node: exp.Expression) -> Expr:
 
 def _is(reader: ExprReader, node: exp.Expression) -> Expr:
     if isinstance(node.expression, exp.Null):
-        return reader._call("is_null", node, [node.this])
+        return reader.call("is_null", node, [node.this])
     if isinstance(node.expression, exp.Boolean):
         place = origin_of(node, reader.statement)
-        distinct = reader._call("is_distinct", node, [node.this, node.expression])
+        distinct = reader.call("is_distinct", node, [node.this, node.expression])
         return Call("not", (distinct,), place=place)
     raise reader.error(node, "IS takes NULL, TRUE or FALSE", why="nothing else is", fix="x IS NULL")
 
 
 def _not_distinct(reader: ExprReader, node: exp.Expression) -> Expr:
-    distinct = reader._call("is_distinct", node, [node.this, node.expression])
+    distinct = reader.call("is_distinct", node, [node.this, node.expression])
     return Call("not", (distinct,), place=origin_of(node, reader.statement))
-
-
-def _extract(reader: ExprReader, node: exp.Expression) -> Expr:
-    return reader._call("extract", node, [node.expression], (node.this.name.lower(),))
-
-
-def _truncated(reader: ExprReader, node: exp.Expression) -> Expr:
-    unit = node.args["unit"]
-    return reader._call("date_trunc", node, [node.this], (unit.name.lower(),))
 
 
 def _nullif(reader: ExprReader, node: exp.Expression) -> Expr:
@@ -362,16 +349,11 @@ def _trim(reader: ExprReader, node: exp.Expression) -> Expr:
     side = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(
         str(node.args.get("position") or ""), "trim"
     )
-    return reader._call(side, node, [node.this])
+    return reader.call(side, node, [node.this])
 
 
-def _anonymous(reader: ExprReader, node: exp.Expression) -> Expr:
-    if node.name.lower() in ("date_part", "datepart") and len(node.expressions) == 2:
-        field = reader.value(node.expressions[0])
-        return reader._call("extract", node, [node.expressions[1]], (field,))
-    if node.name.lower() == "weekday" and len(node.expressions) == 1:
-        return reader._call("extract", node, node.expressions, ("dow",))
-    return reader._function(node)
+def _escaped(reader: ExprReader, node: exp.Escape) -> Expr:
+    return _like(reader, node.this, reader.value(node.expression))
 
 
 _READERS: dict[type[exp.Expression], Callable[[ExprReader, Any], Expr]] = {
@@ -391,10 +373,13 @@ _READERS: dict[type[exp.Expression], Callable[[ExprReader, Any], Expr]] = {
     exp.Between: _between,
     exp.Is: _is,
     exp.NullSafeEQ: _not_distinct,
-    exp.Extract: _extract,
-    exp.TimestampTrunc: _truncated,
-    exp.DateTrunc: _truncated,
+    exp.EqualNull: _not_distinct,
     exp.Nullif: _nullif,
     exp.Trim: _trim,
-    exp.Anonymous: _anonymous,
+    exp.ILike: _like,
+    exp.Escape: _escaped,
+    exp.RawString: _literal,
+    exp.Pi: lambda reader, node: literal(math.pi, origin_of(node, reader.statement)),
+    **FORM_READERS,
+    **TIME_READERS,
 }

@@ -5,9 +5,44 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dpframe.frontends.sql_origin import sql_error
+from dpframe.frontends.sql_times import TIME_ARGUMENTS
 from dpframe.plan.functions import FUNCTIONS, Function, by_sql_name
 
-REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
+_Words = tuple[str, str, str]
+"""What is refused, why, and what to write instead."""
+
+_NOT_FIXED: _Words = (
+    "is not a fixed value",
+    "the same query would ask something else tomorrow, and no answer could be reused",
+    "write the day itself: DATE '2024-01-31', or TIMESTAMP '2024-01-31 12:00:00'",
+)
+_RANDOM: _Words = (
+    "is not a fixed value",
+    "a random filter would make two answers about the same rows differ",
+    "leave it out; sampling gains no budget here",
+)
+_ZONED: _Words = (
+    "time zones are not converted",
+    "timestamps are naive, and the zone they were recorded in is not known here",
+    "convert before registering: pl.col(x).dt.convert_time_zone(...).dt.replace_time_zone(None)",
+)
+_AGE: _Words = (
+    "AGE is not answered",
+    "it yields an interval of years, months and days, which has no order",
+    "DATE_DIFF('year', born, DATE '2024-01-31')",
+)
+_COMPLETE: _Words = (
+    "DATE_SUB is not answered",
+    "it counts whole units between two dates, by rules that engines do not share",
+    "DATE_DIFF('day', start, end), or day - INTERVAL '1' MONTH",
+)
+_PARSED: _Words = (
+    "text is not parsed by a format",
+    "engines accept different texts for the same format",
+    "CAST(x AS DATE) for text such as 2024-01-31",
+)
+
+REFUSED: dict[type[exp.Expression], _Words] = {
     exp.Window: (
         "window functions are not answered",
         "a window looks at many rows, so one row could change the values of all others",
@@ -28,20 +63,42 @@ REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
         "a value that all rows share would depend on the rows of every unit",
         "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE",
     ),
-    exp.ILike: (
-        "ILIKE is not answered yet",
-        "engines fold case differently",
-        "LOWER(x) LIKE 'pattern'",
-    ),
     exp.Interval: (
-        "INTERVAL is not answered yet",
-        "date arithmetic is not bounded yet",
-        "compare with a date: d >= DATE '2024-01-31'",
+        "an INTERVAL stands beside a date, after + or -",
+        "alone it is neither a number nor a date",
+        "day + INTERVAL '1' MONTH, or DATE_DIFF('day', start, end)",
     ),
-    exp.Escape: (
-        "ESCAPE is not answered yet",
-        "only % and _ have a meaning in a pattern",
-        "CONTAINS(x, 'text'), or STARTS_WITH and ENDS_WITH",
+    exp.CurrentDate: _NOT_FIXED,
+    exp.CurrentTime: _NOT_FIXED,
+    exp.CurrentTimestamp: _NOT_FIXED,
+    exp.CurrentDatetime: _NOT_FIXED,
+    exp.Localtime: _NOT_FIXED,
+    exp.Localtimestamp: _NOT_FIXED,
+    exp.Rand: _RANDOM,
+    exp.Uuid: _RANDOM,
+    exp.AtTimeZone: _ZONED,
+    exp.ConvertTimezone: _ZONED,
+    exp.UnixToTime: (
+        "counts of seconds and timestamps are not converted",
+        "the zone and the unit would have to be guessed",
+        "EXTRACT(epoch FROM x) for seconds since 1970",
+    ),
+    exp.StrToTime: _PARSED,
+    exp.StrToDate: _PARSED,
+    exp.Glob: (
+        "GLOB is not answered",
+        "its brackets mean different things to different engines",
+        "x LIKE 'a%', or REGEXP_MATCHES(x, '^a')",
+    ),
+    exp.Collate: (
+        "COLLATE is not answered",
+        "text is compared by its bytes, on every engine the same",
+        "LOWER(x), or x ILIKE 'pattern'",
+    ),
+    exp.TimestampDiff: (
+        "whole units between two timestamps are not counted",
+        "DATE_DIFF counts how many starts of the unit lie between",
+        "DATE_DIFF('day', start, end), in DuckDB's dialect",
     ),
     exp.Bracket: (
         "indexing is not answered yet",
@@ -65,6 +122,18 @@ REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
     ),
 }
 
+REFUSED_NAMES: dict[str, _Words] = {
+    **dict.fromkeys(
+        ("now", "get_current_timestamp", "transaction_timestamp", "today", "get_current_time"),
+        _NOT_FIXED,
+    ),
+    "age": _AGE,
+    "date_sub": _COMPLETE,
+    "datesub": _COMPLETE,
+    "timezone": _ZONED,
+}
+"""Functions that are refused with words of their own, by name."""
+
 
 # Besides operands, what a node may carry without changing what it means here. Anything else would
 # be ignored in silence, as NOT in `x NOT LIKE 'a'` once was, so it is refused.
@@ -73,21 +142,30 @@ _OTHER_ARGUMENTS: dict[type[exp.Expression], set[str]] = {
     exp.Between: {"low", "high"},
     exp.Case: {"ifs", "default"},
     exp.Cast: {"to"},
+    exp.Coalesce: {"is_null"},
     exp.Concat: {"safe", "coalesce"},
     exp.DPipe: {"safe"},
-    exp.DateTrunc: {"unit"},
+    exp.Div: {"typed", "safe"},
     exp.Greatest: {"ignore_nulls"},
     exp.If: {"true", "false"},
     exp.In: {"query"},
     exp.Least: {"ignore_nulls"},
     exp.Like: {"negate"},
+    exp.ILike: {"negate"},
     exp.Literal: {"is_string"},
+    exp.Nvl2: {"true", "false"},
+    exp.Pad: {"fill_pattern", "is_left"},
+    exp.RegexpLike: {"flag", "full_match"},
+    exp.RegexpILike: {"flag"},
     exp.Replace: {"replacement"},
     exp.Round: {"decimals"},
+    exp.SplitPart: {"delimiter", "part_index"},
+    exp.StrPosition: {"substr", "clamp_position"},
     exp.Substring: {"start", "length"},
-    exp.TimestampTrunc: {"unit"},
     exp.Trim: {"position"},
     exp.TryCast: {"to", "safe"},
+    exp.Xor: {"round_input"},
+    **TIME_ARGUMENTS,
 }
 
 
@@ -137,4 +215,13 @@ def known_functions() -> list[str]:
     calls = {kind.key: name for name, kind in reversed(exp.FUNCTION_BY_NAME.items())}
     written = {n for f in FUNCTIONS.values() for n in f.sql}
     found = {calls.get(n, n) for n in written if n in calls or n not in _PARSER_WORDS}
-    return sorted(n.upper() for n in found - {"AND", "OR"} | {"CASE", "CAST", "EXTRACT", "NULLIF"})
+    return sorted(n.upper() for n in found - _OTHERWISE_WRITTEN | _READ_BY_HAND)
+
+
+_OTHERWISE_WRITTEN = {"AND", "OR", "STR_POSITION", "TIME_TO_UNIX"}
+_READ_BY_HAND = {
+    *("CASE", "CAST", "DATE_ADD", "DATE_DIFF", "DATE_TRUNC", "DAYNAME", "EXTRACT", "LOG", "LPAD"),
+    *("MONTHNAME", "NULLIF", "NVL2", "PI", "REGEXP_FULL_MATCH", "REGEXP_MATCHES", "RPAD"),
+    *("STRFTIME", "STRPOS", "TRY_CAST"),
+}
+"""What is offered besides what the function table says."""

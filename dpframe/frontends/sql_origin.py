@@ -66,6 +66,10 @@ class SQLOrigin:
         number = before.count("\n") + 1
         return f"\n  line {number}, column {column + 1}:\n    {shown}\n    {underline}"
 
+    def advice(self, fix: str) -> str:
+        """The fix as it is: it is SQL."""
+        return fix
+
 
 def origin_of(node: exp.Expression, statement: str) -> SQLOrigin | None:
     """The place of a parsed node: from its first to its last token, parentheses balanced."""

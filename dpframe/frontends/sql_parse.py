@@ -10,7 +10,9 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
 from dpframe.errors import SQLError
+from dpframe.frontends.sql_dialects import DUCKDB, in_duckdb_terms
 from dpframe.frontends.sql_origin import SQLOrigin, place_of_word, sql_error
+from dpframe.frontends.sql_terms import without_terms
 
 _READ = {
     "expressions",
@@ -52,10 +54,10 @@ _COMMENT_OR_QUOTE = re.compile(
 _SYNONYMS = {"mean": exp.Avg}
 
 
-def parse(text: str) -> exp.Select:
+def parse(text: str, dialect: str = DUCKDB) -> exp.Select:
     """The one SELECT that a text holds, with nothing in it that could not be answered."""
     _refuse_other_statements(text)
-    statements = _parsed(text)
+    statements = _parsed(without_terms(text), dialect)
     if len(statements) != 1:
         raise SQLError(
             f"there are {len(statements)} statements",
@@ -84,7 +86,7 @@ def parse(text: str) -> exp.Select:
     for inner in statement.find_all(exp.Select):
         if inner is not statement:
             _refuse_clauses(inner, text, besides=frozenset({"distinct"}))
-    return _with_synonyms(statement)
+    return in_duckdb_terms(_with_synonyms(statement), dialect, text)
 
 
 def _group_distinct(select: exp.Select) -> None:
@@ -93,7 +95,9 @@ def _group_distinct(select: exp.Select) -> None:
     if distinct is None or distinct.args.get("on"):
         return
     grouped = select.args.get("group") or select.args.get("having")
-    if not grouped and not any(item.find(exp.AggFunc) for item in select.expressions):
+    order = select.args.get("order")
+    shown = [*select.expressions, *(order.expressions if order is not None else [])]
+    if not grouped and not any(item.find(exp.AggFunc) for item in shown):
         select.set("distinct", None)
         select.set("group", exp.Group(all=True))
 
@@ -112,11 +116,11 @@ def _refuse_other_statements(text: str) -> None:
     )
 
 
-def _parsed(text: str) -> list[Any]:
+def _parsed(text: str, dialect: str) -> list[Any]:
     place: SQLOrigin | None = None
     fix = "check the underlined place"
     try:
-        return [s for s in sqlglot.parse(text, dialect="duckdb") if s is not None]
+        return [s for s in sqlglot.parse(text, dialect=dialect) if s is not None]
     except ParseError as error:
         what, place = _complaint(error.errors[0] if error.errors else {}, text)
     except TokenError:
@@ -125,7 +129,9 @@ def _parsed(text: str) -> list[Any]:
         what, fix = "it is nested too deeply", "write it with less nesting"
     raise SQLError(
         f"the SQL does not parse: {what}{place.pointer() if place else ''}",
-        why="SQL is read in DuckDB's dialect",
+        why="SQL is read in DuckDB's dialect"
+        if dialect == DUCKDB
+        else f"SQL is read in the dialect of {dialect}",
         fix=fix,
     )
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpframe.declare import Table
 from dpframe.frontends.sql_aggregates import AggregateReader
-from dpframe.frontends.sql_clauses import group_keys
+from dpframe.frontends.sql_clauses import group_keys, grouping_sets
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_joins import Conditions, joined
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
@@ -259,6 +259,14 @@ class RowReader:
         return Project(scope.node, tuple(columns))
 
     def _grouped(self, select: exp.Select, scope: Scope, names: list[str]) -> Node:
+        if grouping_sets(select, self.text):
+            raise sql_error(
+                select.args["group"],
+                self.text,
+                "several groupings cannot stand in a subquery",
+                why="a total over all units belongs to none of them",
+                fix="GROUP BY the unit, and others if need be",
+            )
         reader = AggregateReader(self.text, scope, group_keys(select, self.text))
         columns = [
             (name, reader.groups.read(item.unalias()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dpframe.declare import Table
+from dpframe.declare import Storage, Table, readable
 from dpframe.frontends.sql_known import is_aggregate
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.plan.exprs import Column, Expr
@@ -24,8 +24,8 @@ class Relation:
     """What the plan calls a column, by its name in small letters."""
     is_private: bool
     name: str
-    unreadable: Mapping[str, str] = field(default_factory=dict)
-    """Columns of a type that cannot be used, and their types."""
+    unreadable: Mapping[str, Storage] = field(default_factory=dict)
+    """Columns of a type that cannot be used, and how they are stored."""
 
     def prefixed(self, alias: str) -> Relation:
         """The same columns, under names that no other table has."""
@@ -39,7 +39,7 @@ class Relation:
 def of_table(table: Table) -> Relation:
     """A registered table."""
     unreadable = {
-        c.lower(): stored.name for c, stored in table.storage.items() if c not in table.domains
+        c.lower(): stored for c, stored in table.storage.items() if c not in table.domains
     }
     columns = {c.lower(): c for c in table.domains}
     return Relation(Scan(table.name), columns, not table.public, table.name, unreadable)
@@ -79,13 +79,10 @@ class Scope:
         if not holders:
             raise self._no_such_column(node, alias)
         if name in holders[0].unreadable:
-            raise sql_error(
-                node,
-                self.text,
-                f"a column of type {holders[0].unreadable[name]} cannot be used",
-                why="its values have no order or code that every engine shares",
-                fix="cast it to a number, text, date or naive timestamp before registering",
-            )
+            stored = holders[0].unreadable[name]
+            why, fix = readable(stored)
+            what = f"a column of type {stored.name} cannot be used"
+            raise sql_error(node, self.text, what, why=why, fix=fix)
         return Column(holders[0].columns[name], origin_of(node, self.text))
 
     def row_leaf(self, node: exp.Expression) -> Expr | None:

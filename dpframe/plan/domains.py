@@ -146,6 +146,20 @@ def possible_values(domain: Domain) -> tuple[Any, ...]:
     return tuple(domain.low + timedelta(days=day) for day in range(days + 1))
 
 
+def in_words(domain: Domain) -> str:
+    """What is known of a value, for people.
+
+    >>> in_words(Domain(Type.INT, 0, 110))
+    'from 0 to 110'
+    """
+    if domain.values is not None:
+        shown = ", ".join(map(repr, domain.values[:5]))
+        return f"one of {shown}" + (", ..." if len(domain.values) > 5 else "")
+    if domain.is_bounded:
+        return f"from {domain.low} to {domain.high}"
+    return "no bounds declared"
+
+
 def union(domains: list[Domain]) -> Domain:
     """The least domain that holds every one of these, all of one type (NULL aside)."""
     typed = [d for d in domains if d.type is not Type.NULL]

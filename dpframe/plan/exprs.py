@@ -18,6 +18,9 @@ class Origin(Protocol):
     def pointer(self) -> str:
         """Lines that show the place, for an error message; empty where there is none."""
 
+    def advice(self, fix: str) -> str:
+        """A fix that is written as SQL, in the language that the user writes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Expr:

@@ -8,8 +8,14 @@ from typing import Literal
 
 from dpframe.plan.exprs import AggregateCall, Column, Expr, Origin
 
-HIDDEN = "__dpframe_sort"
+RESERVED = "__dpframe"
+"""Names that begin so are the library's own."""
+
+HIDDEN = f"{RESERVED}_sort"
 """Columns whose names begin so exist only to sort by, and are dropped at the end."""
+
+GROUPING = "__dpframe_grouping_"
+"""Columns whose names begin so say of a key whether a row is *not* grouped by it: 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,8 @@ class Aggregate(Node):
     parent: Node
     keys: tuple[tuple[str, Expr], ...]
     aggregates: tuple[tuple[str, AggregateCall], ...]
+    sets: tuple[tuple[str, ...], ...] = ()
+    """Several groupings, each by some of the keys (ROLLUP and the like); none for one by all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import polars as pl
 
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import refused
+from dpframe.bounds.keys import refuse_private
 from dpframe.bounds.sensitivity import extra_bits, sensitivity_of
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import readable
@@ -65,6 +66,14 @@ def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
     With GROUP BY, the groups are the candidates and the one column that is no key is the score.
     Without, the columns are the candidates, each its own score.
     """
+    why = "a choice is made among candidates that are known beforehand"
+    refuse_private(compiled.keys, compiled.private, why)
+    if compiled.sets:
+        raise QueryError(
+            "a choice is made among the groups of one grouping",
+            why="totals and the groups that they are made of are not alike",
+            fix="GROUP BY ward, without ROLLUP, CUBE or GROUPING SETS",
+        )
     project = compiled.plan
     if not isinstance(project, Project) or not isinstance(project.parent, Aggregate):
         raise QueryError(

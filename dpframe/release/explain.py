@@ -10,6 +10,7 @@ from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.declare import Row, Table
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, walk
 from dpframe.plan.nodes import (
+    GROUPING,
     HIDDEN,
     Aggregate,
     Filter,
@@ -31,11 +32,14 @@ from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
 
 _SYMBOLS = {
     "add": "+",
+    "plus": "+",
     "subtract": "-",
     "multiply": "*",
     "divide": "/",
     "integer_divide": "//",
+    "floor_divide": "//",
     "modulo": "%",
+    "floor_modulo": "%",
     "equal": "=",
     "not_equal": "<>",
     "less": "<",
@@ -121,6 +125,7 @@ def plan_text(plan: Node) -> list[str]:
     """The steps of a plan, topmost first, in the words of the query."""
     grouped = aggregate_of(plan)
     names = {name: expr_text(expr) for name, expr in (*grouped.keys, *grouped.aggregates)}
+    names |= {f"{GROUPING}{name}": f"GROUPING({expr_text(expr)})" for name, expr in grouped.keys}
     nodes = list(chain(plan))
     above = nodes[: nodes.index(grouped)]
     computed = [c for n in above if isinstance(n, Project) for c in n.columns]
@@ -153,6 +158,9 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
         case Aggregate():
             found = ", ".join(expr_text(call) for _, call in node.aggregates)
             keys = ", ".join(expr_text(key) for _, key in node.keys)
+            if node.sets:
+                texts = {name: expr_text(key) for name, key in node.keys}
+                keys = " and ".join(f"({', '.join(texts[n] for n in one)})" for one in node.sets)
             return f"aggregate {found}" + (f" by {keys}" if keys else "")
         case Join():
             on = " and ".join(f"{expr_text(a)} = {expr_text(b)}" for a, b in node.on)
@@ -243,16 +251,21 @@ def _groups_text(compiled: Compiled) -> str:
     if not compiled.keys:
         return "1, the whole table"
     if compiled.private:
-        return _private_text(compiled)
-    return f"{compiled.groups:,}, all public: known from declared domains, present even if empty"
+        return _private_text(compiled) + _sets_text(compiled)
+    public = f"{compiled.groups:,}, all public: known from declared domains, present even if empty"
+    return public + _sets_text(compiled)
+
+
+def _sets_text(compiled: Compiled) -> str:
+    return f"; in {len(compiled.sets)} groupings that share the cost" if compiled.sets else ""
 
 
 def _private_text(compiled: Compiled) -> str:
     private = [expr_text(key.expr) for name, key in compiled.keys if name in compiled.private]
     names = ", ".join(private)
     if compiled.chosen is not None:
-        return f"{compiled.groups:,}, with keys {names} that were released before"
-    chosen = f"the keys {names} are not public, and are chosen first"
+        return f"{compiled.groups:,}, over keys that were released before: {names}"
+    chosen = f"keys that are not public are chosen first: {names}"
     if len(private) == len(compiled.keys):
         return chosen
     return f"{chosen}; each with all {compiled.frame.height:,} combinations of the public keys"
@@ -278,6 +291,8 @@ def _noise_text(offer: Offer, index: int) -> str:
     step = offer.layout.step(index)
     error = law.half_width(0.95) * step
     share = float(offer.layout.shares[index])
+    if offer.selection is not None:
+        share *= float(1 - SELECTION_SHARE)
     return (
         f"{offer.noise} noise with {share:.0%} of the cost;"
         f" 95% of the time within ± {number(error, error)}"

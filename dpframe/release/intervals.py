@@ -29,6 +29,7 @@ _MOST_CELLS = 2_000_000
 """Redrawn values held in memory at a time."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of what lies beyond the largest float
 def intervals(
     parts: NoisyParts, finished: pl.DataFrame, confidence: float, source: Source
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -18,6 +18,9 @@ from dpframe.plan.domains import Type
 from dpframe.plan.fingerprint import canonical, canonical_where, fingerprint
 from dpframe.plan.functions.casts import POLARS_TYPES
 
+MOST_KEPT = 100_000
+"""Answers with more groups than this are not kept: the ledger is no data warehouse."""
+
 Find = Callable[[str], list[bytes]]
 """Finds what was stored under a fingerprint, oldest first."""
 
@@ -41,9 +44,9 @@ def canonical_names(keys: Sequence[tuple[str, Typed]]) -> list[str]:
 
 def kept_keys(compiled: Compiled, version: str) -> dict[str, bytes]:
     """What to store after keys were chosen."""
-    if compiled.chosen is None:
-        return {}
     chosen = compiled.chosen
+    if chosen is None or chosen.frame.height > MOST_KEPT:
+        return {}
     body = {"half": chosen.half, "sure": chosen.sure, "keys": _rows(compiled, chosen)}
     return {_place(compiled, version): json.dumps(body).encode()}
 

@@ -15,9 +15,9 @@ from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
-from dpframe.mechanisms import Source
-from dpframe.plan.domains import Domain
-from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort
+from dpframe.mechanisms import Law, Source
+from dpframe.plan.domains import Domain, Type
+from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
 from dpframe.plan.stages import STAGED, Staging
 
 ROW = "__dpframe_row"
@@ -35,6 +35,30 @@ class Noise(Protocol):
         """Return n independent draws."""
 
 
+class Mixed:
+    """The noise of a sum of independent draws: of averaged measurements, or of added-up groups.
+
+    It is drawn exactly, term by term. Its tail has no closed form, so intervals redraw it.
+    """
+
+    def __init__(self, terms: Sequence[tuple[Law, int, int]]) -> None:
+        """Take terms (law, weight, how many independent draws)."""
+        self.terms = tuple(terms)
+
+    @property
+    def variance(self) -> float:
+        """The variance of one draw."""
+        return sum(law.variance * weight**2 * times for law, weight, times in self.terms)
+
+    def draw(self, n: int, source: Source) -> NDArray[Any]:
+        """Return n independent draws."""
+        total = np.zeros(n, dtype=object)
+        for law, weight, times in self.terms:
+            for _ in range(times):
+                total = total + law.draw(n, source).astype(object) * weight
+        return total
+
+
 @dataclass(frozen=True, slots=True)
 class NoisyParts:
     """What was measured: integers with noise, and the law of the noise of each part.
@@ -50,7 +74,8 @@ class NoisyParts:
 
     def estimates(self, index: int) -> np.ndarray:
         """A part in units of value, one number per group."""
-        return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
+        with np.errstate(over="ignore"):  # beyond the largest float it is infinite, and no error
+            return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
 
 
 def keys_alone(compiled: Compiled) -> NoisyParts:
@@ -65,7 +90,7 @@ def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.Da
     rows = pl.DataFrame({ROW: pl.Series(numbers, dtype=pl.Int64)})
     if not parts.compiled.keys:
         return rows
-    return pl.concat([parts.compiled.frame[rows[ROW]], rows], how="horizontal")
+    return pl.concat([parts.compiled.shown[rows[ROW]], rows], how="horizontal")
 
 
 def with_aggregates(
@@ -89,6 +114,10 @@ def with_aggregates(
 def domains_after_aggregate(compiled: Compiled) -> dict[str, Domain]:
     """What is known of the columns that post-processing starts from."""
     known = {name: key.domain for name, key in compiled.keys}
+    if compiled.sets:
+        known = {name: domain.with_nullable(True) for name, domain in known.items()}
+        flag = Domain(Type.INT, 0, 1, nullable=False)
+        known |= {f"{GROUPING}{name}": flag for name, _ in compiled.keys}
     return known | {name: found.result for name, found in compiled.aggregates}
 
 

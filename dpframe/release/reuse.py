@@ -9,57 +9,34 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dpframe.aggregates.base import Recipe
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import Typed
+from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.errors import InternalError
-from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law, Source
+from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import Part
-from dpframe.release.kept_keys import Find, canonical_names, chosen_words, table_words
-from dpframe.release.noisy import NoisyParts
+from dpframe.plan.parts import CountUnits, Part
+from dpframe.release.kept_keys import (
+    MOST_KEPT,
+    Find,
+    canonical_names,
+    chosen_words,
+    table_words,
+)
+from dpframe.release.noisy import Mixed, NoisyParts
 
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
 
-_MOST_KEPT = 100_000
-"""Answers with more groups than this are not kept: the ledger is no data warehouse."""
-
 _MOST_DROPPED = 3
 """Sums over keys are kept for queries of up to this many keys."""
-
-
-class Mixed:
-    """The noise of a sum of independent draws: of averaged measurements, or of added-up groups.
-
-    It is drawn exactly, term by term. Its tail has no closed form, so intervals redraw it.
-    """
-
-    def __init__(self, terms: Sequence[tuple[Law, int, int]]) -> None:
-        """Take terms (law, weight, how many independent draws)."""
-        self.terms = tuple(terms)
-
-    @property
-    def variance(self) -> float:
-        """The variance of one draw."""
-        return sum(law.variance * weight**2 * times for law, weight, times in self.terms)
-
-    def draw(self, n: int, source: Source) -> NDArray[Any]:
-        """Return n independent draws."""
-        total = np.zeros(n, dtype=object)
-        for law, weight, times in self.terms:
-            for _ in range(times):
-                total = total + law.draw(n, source).astype(object) * weight
-        return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +76,37 @@ def _keyed(
 
 
 def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
-    """What to store after a release: every part, and its sums over keys that can be dropped."""
+    """What to store after a release: every part, and its sums over keys that can be dropped.
+
+    Of several groupings, each is kept like a query of its own.
+    """
     compiled, layout = parts.compiled, parts.layout
+    if compiled.sets:
+        return {k: v for one in _pieces(parts) for k, v in kept_parts(one, version).items()}
     kept: dict[str, bytes] = {}
-    if compiled.groups > _MOST_KEPT:
+    if compiled.groups > MOST_KEPT:
         return kept
     for keys in _subsets(compiled, layout.context.norm):
         key_of = _keyed(compiled, keys, layout.context.norm, version)
         for i, law in enumerate(parts.laws):
-            if not isinstance(law, Law):
-                continue
+            dropped = len(keys) < len(compiled.keys)
+            if not isinstance(law, Law) or (dropped and isinstance(layout.parts[i], CountUnits)):
+                continue  # a unit in two groups is one unit, so these do not add up
             summed = _summed(compiled, keys, parts.values[i])
             if summed is not None:
                 values, times = summed
                 kept[key_of(layout.parts[i])] = _encoded(law, times, values, layout.bits[i])
     return kept
+
+
+def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
+    """What was measured for each grouping, finer ones first: a measured total replaces their sums."""
+    start, found = 0, []
+    for one in parts.compiled.groupings:
+        end = start + one.groups
+        found.append(replace(parts, compiled=one, values=tuple(v[start:end] for v in parts.values)))
+        start = end
+    return iter(sorted(found, key=lambda piece: -len(piece.compiled.keys)))
 
 
 def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...]]:
@@ -126,20 +119,16 @@ def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...
     weighted = compiled.table.unit_column is not None
     if len(everything) > _MOST_DROPPED or (weighted and norm == 2):
         return [everything]
-    complete = [k for k in everything if _covers_every_row(compiled, k)]
+    complete = [
+        (name, key)
+        for name, key in everything
+        if name not in compiled.private and covers_every_row(key, compiled.public[name])
+    ]
     found = []
     for size in range(len(complete) + 1):
         for dropped in itertools.combinations(complete, size):
             found.append(tuple(k for k in everything if k not in dropped))
     return found
-
-
-def _covers_every_row(compiled: Compiled, key: tuple[str, Typed]) -> bool:
-    name, typed_key = key
-    if name in compiled.private:
-        return False  # rows of keys that were not released are in no group
-    listed = typed_key.domain.values is not None and typed_key.domain.nullable
-    return not listed and (not typed_key.domain.nullable or compiled.frame[name].null_count() > 0)
 
 
 def _summed(
@@ -186,11 +175,37 @@ def reusable(
     deviation of each aggregate stays within `limits` (what the cost that was said would buy), or
     where no cost was said.
     """
+    if compiled.sets:
+        return _joined(
+            compiled, [reusable(one, find, version, limits) for one in compiled.groupings]
+        )
     for norm in (1, 2):
         found = _found_in(compiled, find, version, norm, limits)
         if found is not None:
             return found
     return None
+
+
+def _joined(compiled: Compiled, pieces: Sequence[NoisyParts | None]) -> NoisyParts | None:
+    """The groupings as one answer, if all are known, with noise of the same laws."""
+    known = [piece for piece in pieces if piece is not None]
+    first = known[0] if known else None
+    if first is None or len(known) < len(pieces):
+        return None
+    layout = first.layout
+    for piece in known:
+        alike = piece.layout.parts == layout.parts and piece.layout.bits == layout.bits
+        if (
+            not alike
+            or piece.laws != first.laws
+            or layout.context.norm != piece.layout.context.norm
+        ):
+            return None
+    values = tuple(
+        tuple(v for piece in known for v in piece.values[i]) for i in range(len(layout.parts))
+    )
+    context = compiled.context(layout.context.norm)
+    return NoisyParts(compiled, replace(layout, context=context), first.laws, values)
 
 
 def _found_in(

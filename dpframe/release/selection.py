@@ -20,7 +20,7 @@ from functools import cached_property
 import polars as pl
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.bounds.keys import MOST_GROUPS, ChosenKeys
+from dpframe.bounds.keys import MOST_GROUPS, ChosenKeys, refuse_private
 from dpframe.bounds.sensitivity import COUNT_BITS
 from dpframe.budget.budget import Budget
 from dpframe.budget.convert import largest_epsilon_in_rho
@@ -163,6 +163,13 @@ def concentrated_selection(table: Table, rho: Fraction, delta: Fraction) -> Sele
     if epsilon > 0:
         offers.append(pure_selection(table, epsilon, delta))
     return min(offers, key=lambda offer: offer.units_for(0.5))
+
+
+def refuse_without_delta(compiled: Compiled, budget: Budget) -> None:
+    """Refuse keys that would have to be chosen, on a budget that does not allow it."""
+    if budget.delta is None and not compiled.table.public:
+        why = f"choosing some takes a delta, which the budget ({budget}) has not"
+        refuse_private(compiled.keys, compiled.private, why)
 
 
 def delta_for(said: Number | None, share: Fraction | None, budget: Budget) -> Fraction:

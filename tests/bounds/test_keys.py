@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
+from dpframe.bounds.keys import ChosenKeys
 from dpframe.engines.base import Engine
 
 DATA = pl.DataFrame(
@@ -66,6 +67,11 @@ def keys(session: dp.Session, key: str, where: str = "TRUE") -> list[Any]:
         ("CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END", ["adult", "minor"]),
         ("CASE WHEN age < 18 THEN 'minor' END", ["minor", None]),
         ("CASE WHEN age > 100 THEN 'old' ELSE 'young' END", ["young"]),
+        (
+            "CASE WHEN cost < 5 THEN 'low' WHEN cost < 9 THEN 'mid' ELSE 'high' END",
+            ["high", "low", "mid"],
+        ),
+        ("CASE WHEN cost < 5 THEN 2.5 WHEN cost < 9 THEN 1 END", [1.0, 2.5, None]),
         ("COALESCE(age // 10, -1)", [-1, 0, 1, 2]),
         ("NULLIF(age // 10, 1)", [0, 2, None]),
         ("LEAST(age, 2)", [0, 1, 2]),
@@ -143,3 +149,61 @@ def test_too_many_groups_are_refused() -> None:
     with pytest.raises(dp.QueryError, match="4,008,004 groups"):
         opened.query("SELECT b, c, COUNT(*) FROM t GROUP BY b, c")
     assert opened.query("SELECT a // 1000 AS k, COUNT(*) FROM t GROUP BY k")._compiled.groups > 1000
+
+
+# --- keys that are not public ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_delta() -> dp.Session:
+    opened = dp.Session(dp.Budget(epsilon=1, delta=1e-6))
+    data = pl.DataFrame({"name": ["x"], "zip": [1], "id": [1], "ward": ["er"], "age": [3]})
+    columns = {
+        "ward": dp.Keys(["er", "gp"]),
+        "age": dp.Range(0, 3, nullable=False),
+        "id": dp.Range(0, 10**9),
+    }
+    opened.register("t", data, columns=columns)
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("keys", "private", "public"),
+    [
+        ("name", ["name"], 0),
+        ("ward", [], 2),
+        ("name, ward", ["name"], 2),
+        ("ward, zip, age", ["zip"], 8),
+        ("id", ["id"], 0),  # declared, but with more values than a query may have groups
+        ("name, LOWER(name), ward", ["name", "LOWER(name)"], 2),
+        ("ward, ward || name", ["ward", "ward || name"], 0),  # they read the same column
+        ("zip > 3", [], 3),
+        ("ward || zip", ["ward || zip"], 0),
+    ],
+)
+def test_keys_without_a_public_set_of_values_are_private(
+    keys: str, private: list[str], public: int, with_delta: dp.Session
+) -> None:
+    compiled = with_delta.query(f"SELECT COUNT(*) FROM t GROUP BY {keys}")._compiled
+    written = dict(zip((name for name, _ in compiled.keys), keys.split(", "), strict=True))
+    assert [written[name] for name in compiled.private] == private
+    assert compiled.public.height == public
+    assert compiled.awaits_keys == bool(private)
+
+
+def test_the_sensitivity_does_not_depend_on_how_many_keys_are_chosen(
+    with_delta: dp.Session,
+) -> None:
+    compiled = with_delta.query("SELECT name, COUNT(*) FROM t GROUP BY name")._compiled
+    chosen = ChosenKeys(pl.DataFrame({"k0": ["a", "b", None]}), 1, 1)
+    assert compiled.with_keys(chosen).context(2) == compiled.context(2)
+    assert compiled.with_keys(chosen).frame["k0"].to_list() == ["a", "b", None]
+
+
+def test_groupings_are_one_table_with_null_for_absent_keys(with_delta: dp.Session) -> None:
+    sql = "SELECT ward, age, COUNT(*) FROM t GROUP BY ROLLUP (ward, age)"
+    compiled = with_delta.query(sql)._compiled
+    assert compiled.groups == compiled.shown.height == 2 * 4 + 2 + 1
+    assert compiled.shown.row(-1) == (None, None, 1, 1)
+    assert compiled.shown.row(8) == ("er", None, 0, 1)
+    assert compiled.context(1).sets == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -98,3 +99,78 @@ def test_what_is_not_simple_proves_nothing() -> None:
     assert refined(AGE, doubled) == AGE
     assert refined(AGE, Call("not", (compare("less", 5),))) == AGE
     assert refined(AGE, None) == AGE
+
+
+# --- lists of values for columns that have none --------------------------------------------------
+
+OPEN = {
+    "name": Domain(Type.TEXT),
+    "zip": Domain(Type.INT),
+    "day": Domain(Type.DATE),
+    "cost": Domain(Type.FLOAT),
+    "ward": Domain(Type.TEXT, values=("er", "gp", "icu"), null_is_value=False),
+}
+
+
+def listed(column: str, *values: Any) -> Expr:
+    return Call("in", (Column(column),), values)
+
+
+def either(*arms: Expr) -> Expr:
+    return Call("or", arms)
+
+
+def is_null(column: str) -> Expr:
+    return Call("is_null", (Column(column),))
+
+
+@pytest.mark.parametrize(
+    ("column", "condition", "values", "nullable"),
+    [
+        ("name", listed("name", "b", "a"), ("a", "b"), False),
+        ("name", compare("equal", "a", "name"), ("a",), False),
+        ("name", compare("equal", "a", "name", mirrored=True), ("a",), False),
+        ("zip", listed("zip", 7, 5), (5, 7), False),
+        ("zip", compare("equal", 5, "zip"), (5,), False),
+        ("day", listed("day", "2024-01-02"), (date(2024, 1, 2),), False),
+        ("name", is_null("name"), (), True),
+        ("name", either(listed("name", "a"), is_null("name")), ("a",), True),
+        ("name", either(listed("name", "a"), literal(None)), ("a",), False),
+        ("name", either(listed("name", "a"), compare("equal", "c", "name")), ("a", "c"), False),
+        (
+            "name",
+            either(
+                Call("and", (listed("name", "a"), compare("less", 5, "zip"))), listed("name", "b")
+            ),
+            ("a", "b"),
+            False,
+        ),
+        ("ward", either(listed("ward", "er"), listed("ward", "gp", "x")), ("er", "gp"), False),
+    ],
+)
+def test_a_list_is_all_that_a_column_can_be(
+    column: str, condition: Expr, values: Any, nullable: bool
+) -> None:
+    found = refined(OPEN, condition)[column]
+    assert (found.values, found.nullable) == (values, nullable)
+
+
+@pytest.mark.parametrize(
+    ("column", "condition"),
+    [
+        ("name", either(listed("name", "a"), compare("less", 5, "zip"))),
+        ("name", either(listed("name", "a"), Call("like", (Column("name"),), ("b%",)))),
+        ("name", Call("not", (listed("name", "a"),))),
+        ("name", compare("not_equal", "a", "name")),
+        ("name", either(is_null("name"), compare("greater", "a", "name"))),
+        ("zip", listed("zip", 1.5)),
+        ("zip", compare("equal", 2.0, "zip")),
+        ("name", listed("name", 5)),
+        ("cost", listed("cost", 1.5)),
+        ("cost", is_null("cost")),
+        ("day", compare("equal", "no day", "day")),
+        ("ward", is_null("ward")),
+    ],
+)
+def test_what_is_no_list_proves_none(column: str, condition: Expr) -> None:
+    assert refined(OPEN, condition)[column].values == OPEN[column].values

@@ -1,6 +1,6 @@
 """The harness that looks for a broken promise, and its command line.
 
-    python tests/privacy/fuzz.py --cases 10000 [--seed 7]
+    python tests/privacy/fuzz.py --cases 10000 [--seed 7] [--language polars]
 
 A case is a declared table, a neighbour of it, and a query. On both engines and in both norms:
 
@@ -35,10 +35,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 import dpframe as dp
 from dpframe.aggregates.compile import Compiled, Layout, compile_plan, layout_for
 from dpframe.bounds.keys import ChosenKeys
-from dpframe.bounds.sensitivity import COUNT_BITS
 from dpframe.bounds.lower import Lowering
+from dpframe.bounds.sensitivity import COUNT_BITS
 from dpframe.declare import Table, declare
-from dpframe.engines.base import Engine, request_for
+from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_text import ROWS
 from dpframe.engines.polars import PolarsEngine
@@ -53,11 +53,13 @@ from dpframe.release.selection import Selection, most_keys, pure_selection
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from chains import chain_cases, frame_of
 from strategies import World, cases
 
 ENGINES = ("polars", "duckdb")
 NORMS = (1, 2)
 QUERIES_PER_WORLD = 8
+LANGUAGES = {"sql": cases, "polars": chain_cases}
 
 
 class Broken(AssertionError):
@@ -139,7 +141,7 @@ class Harness:
         opened = self.open(world, world.table, "polars")
         for sql in statements:
             try:
-                compiled = opened.session.query(sql)._compiled
+                compiled = query_of(opened.session, sql)._compiled
             except QueryError:
                 continue
             self.functions.update(functions_of(compiled))
@@ -169,6 +171,7 @@ class Harness:
         self.seen["replaced"] += compiled.table.neighbors == "replace"
         self.functions.update(functions_of(compiled))
         mark = zlib.crc32(sql.encode())  # what is done to some cases only, is done to the same ones
+        self.seen["sets"] += bool(compiled.sets)
         if compiled.private:
             self.seen["private"] += 1
             plans = self._with_keys(tables, plans, mark)
@@ -187,8 +190,10 @@ class Harness:
                 continue  # rows are not weighted: the same integers, the same claims
             exact = {
                 place: raising_nothing(
-                    lambda engine=place[0], opened=opened: opened.engine.measure(
-                        request_for(plans[engine], layout)  # noqa: B023
+                    lambda engine=place[0], opened=opened: measured(
+                        opened.engine,
+                        plans[engine],
+                        layout,  # noqa: B023
                     ),
                     place[0],
                 )
@@ -241,7 +246,7 @@ class Harness:
             opened = tables[place]
             try:
                 if not found:
-                    query = opened.session.query(sql)
+                    query = query_of(opened.session, sql)
                     found.append(query._compiled)
                 else:
                     found.append(opened.compiled(query._compiled.plan))
@@ -263,7 +268,8 @@ class Harness:
 
     def _release(self, opened: Opened, sql: str) -> None:
         """Noise and finishing must not fail either: by then the charge is made."""
-        release = raising_nothing(lambda: opened.session.sql(sql, epsilon=1), "release")
+        query = query_of(opened.session, sql)
+        release = raising_nothing(lambda: query.release(epsilon=1), "release")
         raising_nothing(lambda: (release.frame, repr(release)), "release")
         self.seen["released"] += 1
 
@@ -291,6 +297,13 @@ def totals_within(
     claim = times * one if rule.norm == 1 else (times * one) ** 2
     if size > claim or keys > times * most_keys(rule.table) or max(moved, default=0) > one:
         raise Broken(f"norm {rule.norm}: totals moved by {size}, claimed {claim}: {moved}")
+
+
+def query_of(session: dp.Session, statement: str) -> dp.Query:
+    """The query that SQL, or the code of a chain, stands for."""
+    if statement.startswith("t."):
+        return frame_of(statement, session).query()
+    return session.query(statement)
 
 
 def shuffled(frame: pl.DataFrame) -> pl.DataFrame:
@@ -367,8 +380,11 @@ def functions_of(compiled: Compiled) -> Iterator[str]:
         yield from (e.function for e in walk(expr) if isinstance(e, Call))
 
 
-def run(number: int, start: int, harness: Harness, *, shrink: bool = True) -> None:
+def run(
+    number: int, start: int, harness: Harness, *, shrink: bool = True, language: str = "sql"
+) -> None:
     """Check `number` cases, the same ones for the same `start`."""
+    drawn = LANGUAGES[language](QUERIES_PER_WORLD)
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     while harness.seen["cases"] < number:
         left = number - harness.seen["cases"]
@@ -382,7 +398,7 @@ def run(number: int, start: int, harness: Harness, *, shrink: bool = True) -> No
             suppress_health_check=list(HealthCheck),
             print_blob=False,
         )
-        @given(cases(QUERIES_PER_WORLD))
+        @given(drawn)
         def check(case: tuple[World, list[str]]) -> None:
             harness.check(*case)
 
@@ -396,12 +412,21 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=2000, help="how many queries to check")
     parser.add_argument("--seed", type=int, default=None, help="where to start; random if left out")
     parser.add_argument("--no-shrink", action="store_true", help="show the first failure as it is")
+    parser.add_argument(
+        "--language", choices=LANGUAGES, default="sql", help="how queries are written"
+    )
     given_args = parser.parse_args()
     start = random.SystemRandom().randrange(2**32) if given_args.seed is None else given_args.seed
     print(f"seed {start}", flush=True)
     harness, began = Harness(), time.perf_counter()
     try:
-        run(given_args.cases, start, harness, shrink=not given_args.no_shrink)
+        run(
+            given_args.cases,
+            start,
+            harness,
+            shrink=not given_args.no_shrink,
+            language=given_args.language,
+        )
     except Broken as broken:
         print(broken)
         return 1

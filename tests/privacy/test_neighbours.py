@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from chains import chain_cases
 from fuzz import NORMS, Broken, Harness, run
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from strategies import cases
@@ -40,26 +41,43 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     run(CASES // SHARDS, 7919 * shard, harness, shrink=False)
     assert harness.seen["cases"] >= CASES // SHARDS
     assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
+    for kind in ("grouped", "weighted", "replaced", "released", "private", "sets"):
+        assert harness.seen[kind] > 0, f"no accepted case was {kind}"
+
+
+CHAIN_CASES = 240
+CHAIN_SHARDS = 2
+
+
+@pytest.mark.filterwarnings("ignore:`cut` is deprecated")
+@pytest.mark.parametrize("shard", range(CHAIN_SHARDS))
+def test_every_promise_holds_on_random_neighbours_for_chains(shard: int) -> None:
+    """The same, asked by chaining Polars expressions."""
+    harness = Harness()
+    run(CHAIN_CASES // CHAIN_SHARDS, 7919 * shard, harness, language="polars")
+    assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
     for kind in ("grouped", "weighted", "replaced", "released"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
-def test_the_grammar_reaches_every_function() -> None:
+@pytest.mark.filterwarnings("ignore:`cut` is deprecated")
+def test_the_grammars_reach_every_function() -> None:
     harness = Harness()
+    for drawn in (cases(queries=12), chain_cases(queries=12)):
 
-    @seed(1)
-    @settings(
-        max_examples=60,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(cases(queries=12))
-    def plan(case: Any) -> None:
-        harness.plan(*case)
+        @seed(1)
+        @settings(
+            max_examples=110,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(drawn)
+        def plan(case: Any) -> None:
+            harness.plan(*case)
 
-    plan()
+        plan()
     missing = set(FUNCTIONS) - set(harness.functions)
     assert not missing, f"no accepted query calls {missing}"
 
@@ -299,6 +317,20 @@ def test_a_name_that_polars_takes_for_a_pattern_is_a_name(engine_name: Any) -> N
     assert answer(frame, asked, columns=columns, engine=engine_name) == [[26], [7]]
     grouped = 'SELECT "^a$" + 1 AS k, COUNT(*) FROM t WHERE "^a$" > 0 GROUP BY k'
     assert answer(frame, grouped, columns=columns, engine=engine_name) == [[1, 3]]
+
+
+def test_a_column_of_the_table_may_be_called_as_one_of_ours(engine_name: Any) -> None:
+    """Polars computed the sum of lengths from the coded c0, which it had named c1."""
+    texts = pl.Series("c1", ["", "icu"], dtype=pl.Enum(["er", "icu", ""]))
+    frame = pl.DataFrame({"c0": [-1000, 7]}).with_columns(texts)
+    columns = {"c0": dp.Range(-1000, 1000), "c1": dp.Keys(["er", "", "icu"])}
+    sql = (
+        "SELECT c1, SUM(GREATEST(-3, LEAST(LENGTH(c1), 3))), SUM(c0),"
+        " AVG(EXTRACT(dow FROM DATE '9999-12-31') // c0) FROM t"
+        " WHERE NOT (c1 > '') GROUP BY c1, COALESCE('1' = 'abc', c1 IS NULL)"
+    )
+    found = answer(frame, sql, columns=columns, engine=engine_name)
+    assert found[:2] == [[0, 0, 0], [-1000, 0, 0]]
 
 
 def test_a_value_beyond_the_last_key_is_no_key(engine_name: Any) -> None:

@@ -3,7 +3,9 @@
 --
 -- A statement ends with a semicolon at the end of a line. The comment above it says what it is
 -- about. Public groups without rows are present in our answers: such rows must have n = 0. A line
--- "--: unit" marks statements that only make sense where id is the protected unit.
+-- "--: unit" marks statements that only make sense where id is the protected unit. A line
+-- "--= SELECT ..." is what plain DuckDB is asked instead, and "--: dialect spark" the dialect that
+-- the statement is written in.
 
 -- == every aggregate
 
@@ -317,6 +319,10 @@ SELECT ward, COUNT(*) AS n FROM visits WHERE ward IS NULL GROUP BY ward HAVING n
 SELECT CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END AS k, COUNT(*) AS n FROM visits GROUP BY k;
 -- a derived key by CASE with NULL
 SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' WHEN age >= 65 THEN 'senior' END AS g, COUNT(*) AS n FROM visits GROUP BY g ORDER BY g;
+-- CASE over a column whose values are not listed: its results are
+SELECT CASE WHEN cost < 100 THEN 'low' WHEN cost < 25000 THEN 'middle' ELSE 'high' END AS bracket, COUNT(*) AS n FROM visits GROUP BY 1;
+-- ... and no result is NULL
+SELECT CASE WHEN change < 0 THEN -1 ELSE 1 END AS direction, CASE WHEN cost > 100.5 THEN 2.5 END AS size, COUNT(*) AS n FROM visits GROUP BY 1, 2;
 -- CASE of a key
 SELECT CASE ward WHEN 'er' THEN 'emergency' ELSE ward END AS g, COUNT(*) AS n FROM visits GROUP BY g;
 -- decades
@@ -556,10 +562,390 @@ SELECT name, COUNT(*) AS n FROM visits WHERE name = 'Ann' OR 'bob' = name OR nam
 -- a text, or NULL
 SELECT name, COUNT(*) AS n FROM visits WHERE name = 'Ann' OR name IS NULL GROUP BY name;
 -- only NULL
-SELECT name, COUNT(*) AS n FROM visits WHERE name IS NULL GROUP BY name;
+SELECT name, sex, COUNT(*) AS n FROM visits WHERE name IS NULL GROUP BY name, sex;
 -- keys derived from a list
 SELECT UPPER(name) AS k, sex, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob') GROUP BY k, sex;
 -- a list for each of two columns
 SELECT name, id % 5 AS i, COUNT(*) AS n FROM visits WHERE name IN ('Ann', 'bob') AND id IN (1, 2, 3, 4) GROUP BY ALL;
 -- a condition that narrows both sides of OR
 SELECT name, COUNT(*) AS n FROM visits WHERE (name = 'Ann' AND age > 20) OR (name = 'bob' AND sex = 'f') GROUP BY name;
+-- == several groupings
+-- a rollup
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, ward);
+-- a rollup in order
+SELECT sex, ward, SUM(age) AS s, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, ward) ORDER BY GROUPING(sex), GROUPING(ward), sex, ward NULLS LAST;
+-- a cube
+SELECT sex, ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY CUBE (sex, ward);
+-- a cube of expressions
+SELECT age // 50 AS h, sex, COUNT(*) AS n FROM visits GROUP BY CUBE (age // 50, sex);
+-- a cube of aliases
+SELECT age // 50 AS h, UPPER(sex) AS u, COUNT(*) AS n FROM visits GROUP BY CUBE (h, u);
+-- grouping sets
+SELECT sex, ward, active, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((sex, ward), (active), ());
+-- grouping sets without parentheses
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS (sex, ward);
+-- a rollup beside a key
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY sex, ROLLUP (ward);
+-- two rollups
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex), ROLLUP (ward);
+-- a rollup of pairs
+SELECT sex, ward, active, COUNT(*) AS n FROM visits GROUP BY ROLLUP ((sex, ward), active);
+-- a rollup inside grouping sets
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS (ROLLUP (sex), (ward));
+-- GROUPING of one key and of two
+SELECT sex, ward, COUNT(*) AS n, GROUPING(ward) AS g, GROUPING(sex, ward) AS h, GROUPING_ID(ward, sex) AS i FROM visits GROUP BY CUBE (sex, ward);
+-- GROUPING in HAVING
+SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, ward) HAVING GROUPING(ward) = 1 AND n > 5;
+-- GROUPING in CASE
+SELECT CASE WHEN GROUPING(sex) = 1 THEN 'all' ELSE sex END AS who, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex);
+-- a total beside months
+SELECT MONTH(day) AS m, COUNT(*) AS n, SUM(score) AS s FROM visits WHERE sex = 'f' GROUP BY ROLLUP (m);
+-- a key that is NULL in the data, and in totals
+SELECT active, COUNT(*) AS n, GROUPING(active) AS g FROM visits GROUP BY ROLLUP (active);
+-- COALESCE of a key that totals lack
+SELECT COALESCE(sex, 'all') AS who, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex) HAVING sex IS NULL OR n > 10;
+-- units in a rollup
+--: unit
+SELECT sex, COUNT(DISTINCT id) AS n, COUNT(*) AS r FROM visits GROUP BY ROLLUP (sex);
+-- no grouping but the whole
+SELECT COUNT(*) AS n FROM visits GROUP BY GROUPING SETS (());
+-- a rollup of a private key
+--: private
+SELECT name, sex, COUNT(*) AS n FROM visits GROUP BY ROLLUP (sex, name);
+-- a cube of a private and a public key
+--: private
+SELECT name, sex, COUNT(*) AS n, SUM(age) AS s, GROUPING(name) AS g FROM visits GROUP BY CUBE (name, sex);
+-- grouping sets of two private keys
+--: private
+SELECT LENGTH(name) AS l, id // 30 AS i, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((l), (i), ());
+
+-- == arithmetic of dates
+
+-- a date plus an interval is a timestamp
+SELECT COUNT_IF(day + INTERVAL 1 DAY > '2024-06-01'), COUNT_IF(day - INTERVAL '3' MONTH < DATE '2024-01-01'), COUNT_IF(INTERVAL 1 YEAR + day >= DATE '2025-03-01') FROM visits;
+-- every unit of an interval
+SELECT COUNT_IF(day + INTERVAL '2' WEEK > '2024-06-01'), COUNT_IF(day + INTERVAL 1 QUARTER > '2024-06-01'), COUNT_IF(day + INTERVAL 1 YEAR > '2025-06-01'), COUNT_IF(day + INTERVAL 1 DECADE > '2034-06-01') FROM visits;
+-- hours, minutes and seconds
+SELECT COUNT_IF(seen + INTERVAL 36 HOUR > '2024-03-03'), COUNT_IF(seen - INTERVAL '90' MINUTE < '2024-03-02'), COUNT_IF(seen + INTERVAL 59 SECOND > '2024-03-02'), COUNT_IF(day + INTERVAL 1 HOUR > day) FROM visits;
+-- an interval of several units
+SELECT COUNT_IF(day + INTERVAL '1 month 2 days' > '2024-06-01'), COUNT_IF(day - INTERVAL '1 year 2 hours' < '2023-06-01') FROM visits;
+-- months end where a shorter month ends
+SELECT COUNT_IF(DAY(day + INTERVAL 1 MONTH) = DAY(day)), SUM(DAY(day - INTERVAL 1 MONTH)), SUM(MONTH(day + INTERVAL 13 MONTH)) FROM visits;
+-- intervals one after the other
+SELECT COUNT_IF(day + INTERVAL 1 MONTH - INTERVAL 1 DAY > '2024-06-01'), COUNT_IF((day - INTERVAL 1 DAY) + INTERVAL 1 MONTH > '2024-06-01') FROM visits;
+-- constants plus intervals
+SELECT COUNT(*) FROM visits WHERE day >= DATE '2024-01-01' + INTERVAL '3' MONTH AND day < DATE '2024-12-31' - INTERVAL '90' DAY;
+-- a range that begins at a constant
+SELECT COUNT(*), AVG(age) FROM visits WHERE day BETWEEN DATE '2024-02-01' AND DATE '2024-02-01' + INTERVAL 1 MONTH - INTERVAL 1 DAY;
+-- DATE_ADD
+SELECT COUNT_IF(date_add(day, INTERVAL 5 DAY) > '2024-06-01') FROM visits;
+-- a date plus days is a date
+SELECT COUNT_IF(day + 30 > '2024-06-01'), COUNT_IF(day - 30 < '2024-06-01'), COUNT_IF(day + age::INT > '2024-06-01'), COUNT_IF(day - score < DATE '2024-06-01') FROM visits;
+-- days between dates
+SELECT SUM(day - DATE '2024-01-01'), AVG(DATE '2024-12-31' - day), COUNT_IF(day - CAST(seen AS DATE) > 0) FROM visits;
+-- DATE_DIFF in days and longer
+SELECT SUM(DATE_DIFF('day', day, DATE '2024-12-31')), SUM(DATE_DIFF('week', day, DATE '2024-07-03')), SUM(DATE_DIFF('month', DATE '2023-11-15', day)), SUM(DATE_DIFF('quarter', day, DATE '2026-01-01')), SUM(DATE_DIFF('year', day, DATE '2030-01-01')) FROM visits;
+-- DATE_DIFF in hours and shorter
+SELECT SUM(DATE_DIFF('hour', seen, TIMESTAMP '2024-03-02 12:30:00')), SUM(DATEDIFF('minute', TIMESTAMP '2024-03-01 00:00:30', seen)), AVG(DATE_DIFF('second', TIMESTAMP '2024-03-01 00:00:00', seen)) FROM visits;
+-- DATE_DIFF between columns
+SELECT SUM(DATE_DIFF('day', day, seen)), SUM(DATE_DIFF('month', seen, day)), COUNT_IF(DATE_DIFF('hour', day, seen) > 0) FROM visits;
+-- DATE_DIFF as a key
+SELECT DATE_DIFF('month', DATE '2024-01-01', day) AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- weeks since a day, as a key
+SELECT DATE_DIFF('week', DATE '2024-01-01', day) AS w, COUNT(*) AS n FROM visits GROUP BY w ORDER BY w;
+-- a shifted date as a key
+SELECT date_trunc('month', day + INTERVAL 15 DAY) AS m, COUNT(*) AS n FROM visits GROUP BY m HAVING n > 0;
+-- LAST_DAY
+SELECT COUNT_IF(last_day(day) = day), SUM(DAY(last_day(day))), COUNT_IF(last_day(seen) = DATE '2024-03-31') FROM visits;
+-- LAST_DAY as a key
+SELECT last_day(day) AS d, COUNT(*) AS n FROM visits GROUP BY d;
+-- EXTRACT of longer fields
+SELECT SUM(EXTRACT(isoyear FROM day)), SUM(EXTRACT(decade FROM day)), SUM(EXTRACT(century FROM day)), SUM(EXTRACT(millennium FROM day)), SUM(EXTRACT(yearweek FROM day)) FROM visits;
+-- EXTRACT of shorter fields
+SELECT SUM(EXTRACT(millisecond FROM seen)), SUM(EXTRACT(microseconds FROM seen)), AVG(millisecond(seen)) FROM visits;
+-- functions named after longer fields
+SELECT SUM(isoyear(day)), SUM(decade(day)), SUM(century(day)), SUM(yearweek(day)) FROM visits;
+-- ISO weeks as a key
+SELECT yearweek(day) AS w, COUNT(*) AS n FROM visits GROUP BY w;
+-- seconds since 1970
+SELECT AVG(EXTRACT(epoch FROM seen)), AVG(epoch(seen)), AVG(date_part('epoch', day)) FROM visits;
+-- DATE_TRUNC to longer units
+SELECT COUNT_IF(date_trunc('decade', day) = '2020-01-01'), COUNT_IF(date_trunc('century', day) = '2000-01-01'), COUNT_IF(date_trunc('millennium', seen) = '2000-01-01'), COUNT_IF(date_trunc('quarter', day) = '2024-04-01'), COUNT_IF(date_trunc('year', seen) = '2024-01-01') FROM visits;
+-- DATE_TRUNC to shorter units
+SELECT COUNT_IF(date_trunc('minute', seen) = date_trunc('second', seen)), COUNT_IF(date_trunc('millisecond', seen) = seen), COUNT_IF(date_trunc('microseconds', seen) = seen) FROM visits;
+-- quarters by DATE_TRUNC
+SELECT date_trunc('quarter', day) AS q, COUNT(*) AS n FROM visits GROUP BY q;
+-- decades by DATE_TRUNC
+SELECT date_trunc('decade', day) AS d, COUNT(*) AS n FROM visits GROUP BY d;
+-- months written out
+SELECT strftime(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- days of a timestamp written out
+SELECT strftime(seen, '%d.%m.%Y') AS d, COUNT(*) AS n FROM visits GROUP BY d ORDER BY d;
+-- weeks and weekdays written out
+SELECT strftime(day, '%G-W%V') AS w, COUNT(*) AS n FROM visits GROUP BY w;
+-- times written out
+SELECT COUNT_IF(strftime(seen, '%H:%M') < '12:00'), COUNT_IF(strftime(seen, '%I %p') = '03 PM'), COUNT_IF(strftime(seen, '%y%j%S%%') = '24061%') FROM visits;
+-- names of weekdays
+SELECT dayname(day) AS d, COUNT(*) AS n FROM visits GROUP BY d;
+-- names of months
+SELECT monthname(seen) AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- a timestamp as a date, as a key
+SELECT CAST(seen AS DATE) AS d, COUNT(*) AS n FROM visits GROUP BY d;
+-- DATE(x)
+SELECT COUNT_IF(date(seen) = DATE '2024-03-02'), COUNT_IF(date('2024-03-02') = seen::DATE) FROM visits;
+-- weekday and hour together
+SELECT EXTRACT(isodow FROM seen) AS d, EXTRACT(hour FROM seen) // 8 AS shift, COUNT(*) AS n FROM visits GROUP BY d, shift;
+
+-- == patterns
+
+-- ILIKE
+SELECT COUNT_IF(name ILIKE 'ANN'), COUNT_IF(name ILIKE '%B'), COUNT_IF(name NOT ILIKE 'a%'), COUNT_IF(name ILIKE 'dÉ'), COUNT_IF(ward ILIKE '_R') FROM visits;
+-- ILIKE as a key
+SELECT ward ILIKE 'E%' AS e, COUNT(*) AS n FROM visits GROUP BY e;
+-- LIKE with ESCAPE
+SELECT COUNT_IF(name LIKE 'a!_b%' ESCAPE '!'), COUNT_IF(name LIKE '%!%%' ESCAPE '!'), COUNT_IF(name NOT LIKE '%!_%' ESCAPE '!'), COUNT_IF(name LIKE 'a\_b%' ESCAPE '\') FROM visits;
+-- a regular expression anywhere
+SELECT COUNT_IF(regexp_matches(name, 'n+')), COUNT_IF(regexp_matches(name, '^[A-Z]')), COUNT_IF(regexp_matches(name, 'b$')), COUNT_IF(NOT regexp_matches(name, '^.{2,3}$')) FROM visits;
+-- a regular expression by its operators
+SELECT COUNT_IF(name ~ 'n'), COUNT_IF(name !~ '^b'), COUNT_IF(name SIMILAR TO '[a-z]+'), COUNT_IF(name NOT SIMILAR TO 'b.b') FROM visits;
+-- a regular expression of the whole text
+SELECT COUNT_IF(regexp_full_match(name, '[A-Za-z]*')), COUNT_IF(regexp_full_match(name, '(Ann|bob)')), COUNT_IF(regexp_full_match(name, '')) FROM visits;
+-- classes and repetitions
+SELECT COUNT_IF(name ~ '\w{3}'), COUNT_IF(name ~ '\s'), COUNT_IF(name ~ '^\W*$'), COUNT_IF(name ~ '[^a-zA-Z]'), COUNT_IF(name ~ '[[:punct:]]'), COUNT_IF(name ~ '\bC'), COUNT_IF(name ~ 'a_b\%c'), COUNT_IF(name ~ '^(?:A|D).+?$') FROM visits;
+-- regular expressions without regard to case
+SELECT COUNT_IF(regexp_matches(name, '^a', 'i')), COUNT_IF(regexp_matches(name, '[a-c]N', 'i')), COUNT_IF(regexp_matches(name, '(?i)BOB')), COUNT_IF(regexp_matches(name, 'a.b', 's')) FROM visits;
+-- a regular expression beyond ASCII
+SELECT COUNT_IF(name ~ 'é$'), COUNT_IF(name ~ '^[日月]'), COUNT_IF(name ~ '^..$') FROM visits;
+-- a regular expression of a key
+SELECT ward ~ '^i' AS i, COUNT(*) AS n FROM visits GROUP BY i;
+-- prefixes and suffixes
+SELECT COUNT_IF(prefix(name, 'A')), COUNT_IF(suffix(name, 'b')), COUNT_IF(name ^@ 'bo') FROM visits;
+
+-- == more text
+
+-- positions
+SELECT COUNT_IF(position('b' IN name) = 1), COUNT_IF(strpos(name, 'n') = 2), COUNT_IF(instr(name, '本') = 2), SUM(strpos(ward, 'c')) FROM visits;
+-- RIGHT
+SELECT COUNT_IF(RIGHT(name, 1) = 'n'), COUNT_IF(RIGHT(name, 2) = '日本'), COUNT_IF(RIGHT(name, 0) = '') FROM visits;
+-- LPAD and RPAD
+SELECT COUNT_IF(LPAD(name, 5, '*') = '**bob'), COUNT_IF(RPAD(name, 2, ' ') = 'An'), COUNT_IF(LPAD(age::VARCHAR, 3, '0') < '050') FROM visits;
+-- padded keys
+SELECT LPAD(CAST(age // 10 AS VARCHAR), 2, '0') AS decade, COUNT(*) AS n FROM visits GROUP BY decade ORDER BY decade;
+-- SPLIT_PART
+SELECT COUNT_IF(split_part(name, '_', 1) = 'a'), COUNT_IF(split_part(name, 'o', 2) = 'b'), COUNT_IF(split_part(name, ',', 3) = '') FROM visits;
+-- text in pieces as a key
+SELECT LEFT(ward, 1) || RIGHT(ward, 1) AS k, COUNT(*) AS n FROM visits GROUP BY k;
+
+-- == more numbers
+
+-- TRUNC
+SELECT SUM(TRUNC(change)), SUM(TRUNC(cost)), SUM(TRUNC(age)), SUM(TRUNC(-change)) FROM visits;
+-- logarithms to a base
+SELECT SUM(LOG10(cost + 1)), SUM(LOG2(age + 1)), SUM(LOG(cost + 1)), SUM(LOG(2, age + 1)) FROM visits;
+-- powers of ten by their logarithm
+SELECT FLOOR(LOG10(age + 1)) AS digits, COUNT(*) AS n FROM visits GROUP BY digits;
+-- angles
+SELECT COUNT_IF(DEGREES(change) > 90), SUM(RADIANS(age)), SUM(SIN(change)), SUM(COS(age)), SUM(ATAN(change)), SUM(PI() * age) FROM visits;
+-- SIGN and TRUNC as keys
+SELECT SIGN(score) AS s, TRUNC(score / 20) AS t, COUNT(*) AS n FROM visits GROUP BY s, t;
+
+-- == booleans as numbers
+
+-- AVG of a boolean is a share
+--= SELECT AVG(active::INT), AVG((age > 50)::INT), AVG((ward = 'er')::INT) FROM visits
+SELECT AVG(active), AVG(age > 50), AVG((ward = 'er')::INT) FROM visits;
+-- a share in groups
+--= SELECT sex, AVG(active::INT) AS share, SUM(active) AS number, COUNT(*) AS n FROM visits GROUP BY sex
+SELECT sex, AVG(active) AS share, SUM(active) AS number, COUNT(*) AS n FROM visits GROUP BY sex;
+-- SUM of a condition
+SELECT SUM(age > 50), SUM(name LIKE 'A%'), SUM(ward IN ('er', 'gp') AND active), SUM(NOT active) FROM visits;
+-- booleans in arithmetic
+SELECT SUM(active::INT * age), SUM(CASE WHEN active THEN 1 ELSE 0 END + score) FROM visits;
+
+-- == more choices
+
+-- NVL and IFNULL
+--= SELECT SUM(COALESCE(age, 1)), SUM(IFNULL(score, 0)), COUNT(COALESCE(ward, name, 'none')) FROM visits
+SELECT SUM(NVL(age, 1)), SUM(IFNULL(score, 0)), COUNT(COALESCE(ward, name, 'none')) FROM visits;
+-- NVL2
+--= SELECT SUM(IF(age IS NOT NULL, 1, 2)), SUM(IF(ward IS NOT NULL, score, 0)) FROM visits
+SELECT SUM(NVL2(age, 1, 2)), SUM(NVL2(ward, score, 0)) FROM visits;
+-- IS DISTINCT FROM between columns
+SELECT COUNT_IF(age IS DISTINCT FROM score), COUNT_IF(ward IS NOT DISTINCT FROM sex), COUNT_IF(day IS DISTINCT FROM seen::DATE) FROM visits;
+-- CASE on ranges of dates
+SELECT CASE WHEN day < '2024-04-01' THEN 'spring' WHEN day < '2024-09-01' THEN 'summer' ELSE 'winter' END AS season, COUNT(*) AS n FROM visits GROUP BY season;
+-- CASE on a weekday
+SELECT CASE WHEN EXTRACT(isodow FROM day) >= 6 THEN 'weekend' WHEN day IS NOT NULL THEN 'week' END AS k, COUNT(*) AS n FROM visits GROUP BY k;
+-- TRY_CAST in a condition
+SELECT COUNT(*) FROM visits WHERE TRY_CAST(name AS INT) IS NULL AND TRY_CAST(age AS VARCHAR) IS NOT NULL;
+
+-- == more clauses
+
+-- HAVING an alias that is arithmetic
+SELECT ward, SUM(age) / COUNT(*) AS mean FROM visits GROUP BY ward HAVING mean > 10 AND COUNT(*) > 0 ORDER BY ward;
+-- an alias inside a CASE in HAVING
+SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex HAVING CASE WHEN n > 10 THEN TRUE ELSE FALSE END;
+-- an alias in another item of the list
+SELECT MONTH(day) AS m, m > 6 AS late, COUNT(*) AS n FROM visits GROUP BY ALL;
+-- GROUP BY an ordinal and a name
+SELECT MONTH(day) AS m, sex, COUNT(*) AS n FROM visits GROUP BY 1, sex;
+-- GROUP BY ALL with expressions of keys
+SELECT age // 25 AS quarter, UPPER(sex) AS s, COUNT(*) AS n FROM visits GROUP BY ALL;
+-- ORDER BY ordinals in both directions
+SELECT sex, active, COUNT(*) AS n FROM visits GROUP BY 1, 2 ORDER BY 1 DESC, 2 NULLS FIRST;
+-- ORDER BY a date, descending
+SELECT date_trunc('quarter', day) AS q, COUNT(*) AS n FROM visits GROUP BY q ORDER BY q DESC NULLS LAST LIMIT 3;
+-- ORDER BY the name of a weekday
+SELECT dayname(day) AS d, isodow(day) AS i, COUNT(*) AS n FROM visits GROUP BY d, i ORDER BY i LIMIT 5;
+-- comments inside expressions
+SELECT SUM(age /* years */ + /* months */ 1) AS s, COUNT(*) -- all of them
+    AS n FROM /* the table */ visits;
+-- a quoted alias in ORDER BY
+SELECT sex AS "The Sex", COUNT(*) AS "How Many" FROM visits GROUP BY "The Sex" ORDER BY "How Many" DESC, "The Sex";
+-- mixed case everywhere
+SeLeCt WARD aS Ward, CoUnT(*) As N FrOm ViSiTs gRoUp By wArD hAvInG n > 0 oRdEr By WARD;
+-- a table alias that is the name of a column
+SELECT age.ward, COUNT(age.age) AS n FROM visits AS age GROUP BY age.ward HAVING n > 0;
+
+-- == other dialects
+
+-- PostgreSQL divides integers as integers
+--: dialect postgres
+--= SELECT SUM(age // 10), SUM(score // 7), SUM(cost / 10), COUNT(*) // 7 FROM visits
+SELECT SUM(age / 10), SUM(score / 7), SUM(cost / 10), COUNT(*) / 7 FROM visits;
+-- PostgreSQL's regular expressions
+--: dialect postgres
+--= SELECT COUNT_IF(regexp_matches(name, '^a')), COUNT_IF(regexp_matches(name, '^a', 'i')), COUNT_IF(NOT regexp_matches(name, 'n')) FROM visits
+SELECT COUNT(*) FILTER (WHERE name ~ '^a'), COUNT(*) FILTER (WHERE name ~* '^a'), COUNT(*) FILTER (WHERE name !~ 'n') FROM visits;
+-- a backslash escapes in PostgreSQL's patterns
+--: dialect postgres
+--= SELECT COUNT_IF(name LIKE 'a\_b%' ESCAPE '\'), COUNT_IF(name ILIKE 'A%') FROM visits
+SELECT COUNT(*) FILTER (WHERE name LIKE 'a\_b%'), COUNT(*) FILTER (WHERE name ILIKE 'A%') FROM visits;
+-- PostgreSQL's dates
+--: dialect postgres
+--= SELECT date_trunc('month', day) AS m, SUM(day - DATE '2024-01-01') AS d, COUNT(*) AS n FROM visits WHERE day >= DATE '2024-01-15' + INTERVAL '1 month' GROUP BY 1 ORDER BY 1
+SELECT date_trunc('month', day) AS m, SUM(day - DATE '2024-01-01') AS d, COUNT(*) AS n FROM visits WHERE day >= DATE '2024-01-15' + INTERVAL '1 month' GROUP BY 1 ORDER BY 1;
+-- PostgreSQL's DATE_PART, and casts that round half to even
+--: dialect postgres
+--= SELECT SUM(date_part('dow', day)), SUM(CAST(change AS INT)), SUM(cost::BIGINT) FROM visits
+SELECT SUM(date_part('dow', day)), SUM(CAST(change AS INT)), SUM(cost::bigint) FROM visits;
+-- PostgreSQL writes dates by TO_CHAR
+--: dialect postgres
+--= SELECT strftime(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY m
+SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- NULL sorts last in PostgreSQL, and first when descending
+--: dialect postgres
+--= SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward DESC NULLS FIRST
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward DESC;
+-- Spark's backticks and double quotes
+--: dialect spark
+--= SELECT "Home Zip", COUNT(*) AS n FROM visits WHERE ward = 'er' GROUP BY 1
+SELECT `Home Zip`, COUNT(*) AS n FROM visits WHERE ward = "er" GROUP BY 1;
+-- Spark's division and DIV
+--: dialect spark
+--= SELECT SUM(age / 10), SUM(age // 10), SUM(score % 7) FROM visits
+SELECT SUM(age / 10), SUM(age DIV 10), SUM(score % 7) FROM visits;
+-- Spark's casts cut off
+--: dialect spark
+--= SELECT SUM(CAST(TRUNC(change) AS INT)), SUM(CAST(TRUNC(cost) AS BIGINT)), SUM(CAST(active AS INT)) FROM visits
+SELECT SUM(CAST(change AS INT)), SUM(CAST(cost AS BIGINT)), SUM(CAST(active AS INT)) FROM visits;
+-- Spark's dates
+--: dialect spark
+--= SELECT SUM(day - DATE '2024-01-01'), COUNT_IF(day + 5 > DATE '2024-06-01'), COUNT_IF(day - 5 > DATE '2024-06-01'), COUNT_IF(day + INTERVAL 1 MONTH > DATE '2024-06-01') FROM visits
+SELECT SUM(DATEDIFF(day, DATE '2024-01-01')), COUNT_IF(DATE_ADD(day, 5) > DATE '2024-06-01'), COUNT_IF(DATE_SUB(day, 5) > DATE '2024-06-01'), COUNT_IF(ADD_MONTHS(day, 1) > DATE '2024-06-01') FROM visits;
+-- in Spark, Sunday is 1
+--: dialect spark
+--= SELECT dayofweek(day) + 1 AS d, COUNT(*) AS n FROM visits GROUP BY d
+SELECT DAYOFWEEK(day) AS d, COUNT(*) AS n FROM visits GROUP BY d;
+-- Spark's RLIKE, and CONCAT that NULL empties
+--: dialect spark
+--= SELECT COUNT_IF(regexp_matches(name, '^A')), COUNT(ward || sex) FROM visits
+SELECT COUNT_IF(name RLIKE '^A'), COUNT(CONCAT(ward, sex)) FROM visits;
+-- NULL sorts first in Spark
+--: dialect spark
+--= SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward NULLS FIRST
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward;
+-- Databricks is Spark
+--: dialect databricks
+--= SELECT YEAR(day) AS y, MONTH(day) AS m, COUNT(*) AS n FROM visits GROUP BY ALL
+SELECT YEAR(day) AS y, MONTH(day) AS m, COUNT(*) AS n FROM visits GROUP BY ALL;
+-- BigQuery's names and functions
+--: dialect bigquery
+--= SELECT COUNT_IF(active), SUM(age // 10), SUM(COALESCE(age, 0)), COUNT(age / score), SUM(CAST(ROUND(change) AS BIGINT)) FROM visits
+SELECT COUNTIF(active), SUM(DIV(age, 10)), SUM(IFNULL(age, 0)), COUNT(SAFE_DIVIDE(age, score)), SUM(CAST(change AS INT64)) FROM `visits`;
+-- BigQuery keeps dates
+--: dialect bigquery
+--= SELECT CAST(date_trunc('month', day) AS DATE) AS m, COUNT(*) AS n FROM visits GROUP BY m
+SELECT DATE_TRUNC(day, MONTH) AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- BigQuery's weeks
+--: dialect bigquery
+--= SELECT CAST(date_trunc('week', day) AS DATE) AS w, COUNT(*) AS n FROM visits GROUP BY w
+SELECT DATE_TRUNC(day, ISOWEEK) AS w, COUNT(*) AS n FROM visits GROUP BY w;
+-- BigQuery's dates
+--: dialect bigquery
+--= SELECT SUM(DATE_DIFF('month', DATE '2023-05-01', day)), COUNT_IF(day + INTERVAL 1 MONTH > DATE '2024-06-01'), COUNT_IF(day - INTERVAL 2 WEEK > DATE '2024-06-01'), SUM(dayofweek(day) + 1) FROM visits
+SELECT SUM(DATE_DIFF(day, DATE '2023-05-01', MONTH)), COUNTIF(DATE_ADD(day, INTERVAL 1 MONTH) > '2024-06-01'), COUNTIF(DATE_SUB(day, INTERVAL 2 WEEK) > '2024-06-01'), SUM(EXTRACT(DAYOFWEEK FROM day)) FROM visits;
+-- BigQuery's regular expressions and texts
+--: dialect bigquery
+--= SELECT COUNT_IF(regexp_matches(name, '^\w+$')), COUNT_IF(starts_with(name, 'A')), COUNT_IF(LENGTH(name) = 2) FROM visits
+SELECT COUNTIF(REGEXP_CONTAINS(name, r'^\w+$')), COUNTIF(STARTS_WITH(name, 'A')), COUNTIF(LENGTH(name) = 2) FROM visits;
+-- LEAST with NULL is NULL in BigQuery
+--: dialect bigquery
+--= SELECT SUM(IF(age IS NULL, NULL, LEAST(age, score))), COUNT(IF(age IS NULL, NULL, 1)) FROM visits
+SELECT SUM(LEAST(age, score)), COUNT(GREATEST(age, 5)) FROM visits;
+-- Snowflake's functions
+--: dialect snowflake
+--= SELECT SUM(IF(active, 1, 0)), SUM(COALESCE(age, 0)), COUNT_IF(contains(name, 'n')), COUNT_IF(starts_with(name, 'A')), SUM(IF(ward = 'er', 1, IF(ward = 'gp', 2, 3))) FROM visits
+SELECT SUM(IFF(active, 1, 0)), SUM(NVL(age, 0)), COUNT_IF(CONTAINS(name, 'n')), COUNT_IF(STARTSWITH(name, 'A')), SUM(DECODE(ward, 'er', 1, 'gp', 2, 3)) FROM visits;
+-- Snowflake's dates
+--: dialect snowflake
+--= SELECT CAST(date_trunc('quarter', day) AS DATE) AS q, SUM(DATE_DIFF('day', DATE '2024-01-01', day)) AS d, COUNT_IF(day + INTERVAL 5 DAY > DATE '2024-06-01') AS c, COUNT(*) AS n FROM visits WHERE day IS NOT NULL GROUP BY q
+SELECT DATE_TRUNC('quarter', day) AS q, SUM(DATEDIFF('day', DATE '2024-01-01', day)) AS d, COUNT_IF(DATEADD(day, 5, day) > DATE '2024-06-01') AS c, COUNT(*) AS n FROM visits WHERE day IS NOT NULL GROUP BY q;
+-- Snowflake's RLIKE is about the whole text
+--: dialect snowflake
+--= SELECT COUNT_IF(regexp_full_match(name, '[A-Z].*')), COUNT_IF(name ILIKE 'a%') FROM visits
+SELECT COUNT_IF(name RLIKE '[A-Z].*'), COUNT_IF(name ILIKE 'a%') FROM visits;
+-- MySQL's operators
+--: dialect mysql
+--= SELECT COUNT_IF(active OR age > 50), COUNT_IF(active AND age > 50), COUNT_IF(active <> (age > 50)), SUM(age // 10), COUNT_IF(ward IS NOT DISTINCT FROM 'er') FROM visits
+SELECT SUM(active || age > 50), SUM(active && age > 50), SUM(active XOR age > 50), SUM(age DIV 10), SUM(ward <=> 'er') FROM visits;
+-- MySQL's dates
+--: dialect mysql
+--= SELECT SUM(day - DATE '2024-01-01'), SUM((day + INTERVAL 1 MONTH > DATE '2024-06-01')::INT), SUM(dayofweek(day) + 1) FROM visits
+SELECT SUM(DATEDIFF(day, DATE '2024-01-01')), SUM(DATE_ADD(day, INTERVAL 1 MONTH) > DATE '2024-06-01'), SUM(DAYOFWEEK(day)) FROM visits;
+-- NULL sorts first in MySQL
+--: dialect mysql
+--= SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward NULLS FIRST
+SELECT `ward`, COUNT(*) AS n FROM `visits` GROUP BY `ward` ORDER BY `ward`;
+-- T-SQL's brackets, IIF and ISNULL
+--: dialect tsql
+--= SELECT "Home Zip", SUM(IF(age > 50, 1, 0)) AS old, SUM(COALESCE(age, 0)) AS a, SUM(age // 10) AS d, COUNT(*) AS n FROM visits GROUP BY 1
+SELECT [Home Zip], SUM(IIF(age > 50, 1, 0)) AS old, SUM(ISNULL(age, 0)) AS a, SUM(age / 10) AS d, COUNT(*) AS n FROM visits GROUP BY [Home Zip];
+-- T-SQL's dates
+--: dialect tsql
+--= SELECT SUM(DATE_DIFF('day', DATE '2024-01-01', day)), SUM(YEAR(day)), SUM(IF(day + INTERVAL 5 DAY > DATE '2024-06-01', 1, 0)), SUM(CAST(TRUNC(change) AS INT)) FROM visits
+SELECT SUM(DATEDIFF(day, '2024-01-01', day)), SUM(DATEPART(year, day)), SUM(IIF(DATEADD(day, 5, day) > '2024-06-01', 1, 0)), SUM(CAST(change AS INT)) FROM visits;
+-- T-SQL's TOP
+--: dialect tsql
+--= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY COUNT(*) DESC LIMIT 1
+SELECT TOP 1 sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY COUNT(*) DESC;
+-- Trino's division and days of the week
+--: dialect trino
+--= SELECT SUM(age // 10), SUM(isodow(day)), COUNT(ward || sex), SUM(isodow(day)) FROM visits
+SELECT SUM(age / 10), SUM(day_of_week(day)), COUNT(CONCAT(ward, sex)), SUM(EXTRACT(DOW FROM day)) FROM visits;
+-- GoogleSQL's words for privacy
+--: dialect bigquery
+--: cost in the text
+--= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, delta = 1e-9) sex, COUNT(*) AS n FROM visits GROUP BY sex;
+-- GoogleSQL's words for privacy, over several lines
+--: dialect bigquery
+--: cost in the text
+--: unit
+--= SELECT sex, SUM(age) AS s, COUNT(*) AS n FROM visits GROUP BY sex
+SELECT
+  WITH DIFFERENTIAL_PRIVACY
+    OPTIONS(epsilon = 0.5, delta = .000001, privacy_unit_column = id, max_groups_contributed = NULL)
+  sex, SUM(age) AS s, COUNT(*) AS n
+FROM visits
+GROUP BY sex;

@@ -80,8 +80,10 @@ def tables() -> dict[str, pl.DataFrame]:
                     "",
                     "x",
                 ],
-                "kind": ["desk", "desk", "home", "home", "home", None, "wear", "wear", "food"]
-                + ["food", "desk", "wear"],
+                "kind": [
+                    *("desk", "desk", "home", "home", "home", None),
+                    *("wear", "wear", "food", "food", "desk", "wear"),
+                ],
                 "price": [1.5, 2.25, 8.0, 4.75, 12.0, 30.0, 15.5, 3.0, 6.0, None, 0.5, 99.0],
                 "maker": [1, 1, 2, 2, 3, 3, 4, 4, None, 5, 1, 9],
             }

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import polars as pl
@@ -19,11 +19,19 @@ import dpframe as dp
 FILE = Path(__file__).parent / "accepted.sql"
 
 
-def statements(file: Path = FILE, *, private: bool = False) -> Iterator[tuple[str, str, bool]]:
-    """The claim above each statement, its text, and whether it is about units.
+class Accepted(NamedTuple):
+    """A statement, the claim above it, and the lines that say how it is asked."""
 
-    Those with private keys take a delta, and are kept apart.
-    """
+    claim: str
+    text: str
+    about_units: bool
+    plain: str
+    dialect: str
+    cost: dict[str, float]
+
+
+def statements(file: Path = FILE, *, private: bool = False) -> Iterator[Accepted]:
+    """All statements. Those with private keys take a delta, and are kept apart."""
     for chunk in re.split(r";[ \t]*\n", file.read_text(encoding="utf-8")):
         lines = chunk.split("\n")
         first = next((i for i, line in enumerate(lines) if line and not line.startswith("--")), 0)
@@ -31,7 +39,11 @@ def statements(file: Path = FILE, *, private: bool = False) -> Iterator[tuple[st
         text = "\n".join(lines[first:]).strip()
         if text and ("--: private" in above) == private:
             claims = [line[3:] for line in above if line.startswith("-- ")]
-            yield claims[-1], text, "--: unit" in above
+            plain = next((line[4:] for line in above if line.startswith("--= ")), text)
+            dialects = [line[12:] for line in above if line.startswith("--: dialect ")]
+            cost = {} if "--: cost in the text" in above else {"epsilon": 1.0}
+            dialect = (dialects or ["duckdb"])[0]
+            yield Accepted(claims[-1], text, "--: unit" in above, plain, dialect, cost)
 
 
 STATEMENTS = list(statements())
@@ -94,46 +106,43 @@ def compare(text: str, release: dp.Release, expected: list[tuple[Any, ...]]) -> 
 
 @pytest.mark.usefixtures("no_noise")
 @pytest.mark.parametrize("place", PLACES, ids=lambda p: f"{p[0]}-{'gaps' * p[1]}-{'unit' * p[2]}")
-@pytest.mark.parametrize(
-    ("claim", "text", "about_units"), STATEMENTS, ids=[s[0] for s in STATEMENTS]
-)
+@pytest.mark.parametrize("accepted", STATEMENTS, ids=[s.claim for s in STATEMENTS])
 def test_without_noise_the_answer_is_that_of_plain_duckdb(
-    claim: str,
-    text: str,
-    about_units: bool,
+    accepted: Accepted,
     place: tuple[str, bool, bool],
     sessions: dict[tuple[str, bool, bool], dp.Session],
     plain: dict[bool, duckdb.DuckDBPyConnection],
 ) -> None:
-    if about_units and not place[2]:
+    if accepted.about_units and not place[2]:
         pytest.skip("each row is its own unit")
-    expected = plain[place[1]].execute(text).fetchall()
-    compare(text, sessions[place].sql(text, epsilon=1, fresh=True), expected)
+    expected = plain[place[1]].execute(accepted.plain).fetchall()
+    release = sessions[place].sql(
+        accepted.text, fresh=True, dialect=accepted.dialect, **accepted.cost
+    )
+    compare(accepted.text, release, expected)
 
 
 @pytest.mark.usefixtures("no_noise")
 @pytest.mark.filterwarnings("ignore::dpframe.PrivacyWarning")
 @pytest.mark.parametrize("place", PLACES, ids=lambda p: f"{p[0]}-{'gaps' * p[1]}-{'unit' * p[2]}")
-@pytest.mark.parametrize(("claim", "text", "_"), PRIVATE, ids=[s[0] for s in PRIVATE])
+@pytest.mark.parametrize("accepted", PRIVATE, ids=[s.claim for s in PRIVATE])
 def test_with_private_keys_of_several_units_the_answer_is_that_of_plain_duckdb(
-    claim: str,
-    text: str,
-    _: bool,
+    accepted: Accepted,
     place: tuple[str, bool, bool],
     sessions_with_delta: dict[tuple[str, bool, bool], dp.Session],
     plain: dict[bool, duckdb.DuckDBPyConnection],
 ) -> None:
-    expected = plain[place[1]].execute(text).fetchall()
-    query = sessions_with_delta[place].query(text)
+    expected = plain[place[1]].execute(accepted.plain).fetchall()
+    query = sessions_with_delta[place].query(accepted.text, dialect=accepted.dialect)
     delta = 0.01 if query._compiled.private else None
     # At such a cost a key of two units is always shown.
-    compare(text, query.release(epsilon=3000, delta=delta, fresh=True), expected)
+    compare(accepted.text, query.release(epsilon=3000, delta=delta, fresh=True), expected)
 
 
-def test_there_are_at_least_150_statements_with_claims_of_their_own() -> None:
-    assert len(STATEMENTS) >= 150
-    assert len({text for _, text, _ in STATEMENTS}) == len(STATEMENTS)
-    assert len({claim for claim, _, _ in STATEMENTS}) > 0.95 * len(STATEMENTS)
+def test_there_are_at_least_300_statements_with_claims_of_their_own() -> None:
+    assert len(STATEMENTS) >= 300
+    assert len({(s.text, s.dialect) for s in STATEMENTS}) == len(STATEMENTS)
+    assert len({s.claim for s in STATEMENTS}) > 0.95 * len(STATEMENTS)
 
 
 # --- statements that nobody thought of -----------------------------------------------------------

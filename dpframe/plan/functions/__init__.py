@@ -3,12 +3,28 @@
 Adding a function is adding one entry to one of these modules. What is not in the table is refused.
 """
 
-from dpframe.plan.functions import casts, choices, conditions, numbers, texts, times
+from dpframe.plan.functions import (
+    casts,
+    choices,
+    conditions,
+    dataframes,
+    mathematics,
+    numbers,
+    patterns,
+    shifts,
+    texts,
+    time_texts,
+    times,
+)
 from dpframe.plan.functions.base import FUNCTIONS, Function, Refused, literal_as
 
 __all__ = ["FUNCTIONS", "Function", "Refused", "by_sql_name", "literal_as"]
 
-for _module in (numbers, conditions, choices, casts, texts, times):
+_MODULES = (
+    *(numbers, mathematics, conditions, patterns, choices, casts, texts, times, shifts, time_texts),
+    dataframes,
+)
+for _module in _MODULES:
     _module.register_all()
 
 _BY_SQL_NAME = {name: function for function in FUNCTIONS.values() for name in function.sql}

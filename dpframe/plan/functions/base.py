@@ -55,6 +55,9 @@ class Function:
     """Whether integers pass through unchanged, so that the call can be left out."""
     fixed: Callable[[Domains, Params], Params] = lambda domains, params: params
     """Checks the parameters, and gives them the types that the renderings take."""
+    instead: Callable[[Domains, Params], tuple[str, Params] | None] = lambda domains, params: None
+    """Another entry, and its parameters, that arguments of these domains are meant for; an empty
+    name stands for the argument itself."""
 
 
 FUNCTIONS: dict[str, Function] = {}

@@ -6,6 +6,7 @@ what else they accept. Floats and timestamps are not written as text; engines di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -27,6 +28,16 @@ POLARS_TYPES: dict[Type, pl.DataType | type[pl.DataType]] = {
     Type.NULL: pl.Null,
 }
 
+
+def polars_type(kind: Type) -> pl.DataType:
+    """The Polars type of a plan's type, as an instance."""
+    found = POLARS_TYPES[kind]
+    return found if isinstance(found, pl.DataType) else found()
+
+
+TOWARD_ZERO, HALF_AWAY = "toward zero", "half away from zero"
+"""How some dialects round in CAST(x AS INT); DuckDB and PostgreSQL round half to even."""
+
 _WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 _INTEGER_TEXT = r"^[+-]?[0-9]{1,18}$"
@@ -40,10 +51,12 @@ _TIMESTAMP_TEXT = f"^{_DAY} ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$"
 def target_of(params: Params) -> tuple[Type, int]:
     """The type that a CAST yields, and its width in bits where it is an integer.
 
+    A second parameter says how a float becomes an integer, where that is not half to even.
+
     >>> target_of(("SMALLINT",))
     (<Type.INT: 'BIGINT'>, 16)
     """
-    (name,) = params
+    name = params[0]
     if name in _WIDTHS:
         return Type.INT, _WIDTHS[name]
     kinds = {
@@ -93,7 +106,7 @@ def _domain(domains: Domains, params: Params) -> Domain:
     if target is Type.BOOL:
         return boolean(arg.nullable)
     if target is Type.INT:
-        return _integer_domain(arg, bits)
+        return _integer_domain(arg, bits, params[1:])
     if target is Type.FLOAT and arg.type.is_number:
         low, high = ends(arg)
         return Domain(Type.FLOAT, known(float(low)), known(float(high)), arg.nullable)
@@ -108,11 +121,19 @@ def _domain(domains: Domains, params: Params) -> Domain:
     return Domain(target, nullable=arg.nullable or arg.type is Type.TEXT)
 
 
-def _integer_domain(arg: Domain, bits: int) -> Domain:
+def _rounded(value: float, rounding: Params) -> int:
+    if TOWARD_ZERO in rounding:
+        return math.trunc(value)
+    if HALF_AWAY in rounding:
+        return int(math.copysign(math.floor(abs(value) + 0.5), value))
+    return round(value)  # half to even
+
+
+def _integer_domain(arg: Domain, bits: int, rounding: Params) -> Domain:
     if arg.type is Type.TEXT or not arg.is_bounded:
         return Domain(Type.INT)
     least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    low, high = round(arg.low), round(arg.high)  # half to even, as the engines do
+    low, high = (_rounded(end, rounding) for end in (arg.low, arg.high))
     fits = least <= low and high <= most
     low, high = min(max(low, least), most), max(min(high, most), least)
     return Domain(Type.INT, low, high, arg.nullable or not fits)
@@ -120,11 +141,11 @@ def _integer_domain(arg: Domain, bits: int) -> Domain:
 
 def _duckdb(args: Sequence[str], params: Params) -> str:
     """Render a cast from the type that the name says: see `rendered_cast`."""
-    source, target = params
-    return _duckdb_cast(args[0], Type[source], target)
+    source, target, *rounding = params
+    return _duckdb_cast(args[0], Type[source], target, rounding)
 
 
-def _duckdb_cast(arg: str, source: Type, name: str) -> str:
+def _duckdb_cast(arg: str, source: Type, name: str, rounding: Sequence[str]) -> str:
     target, bits = target_of((name,))
     if source is Type.NULL:
         return f"CAST(NULL AS {target.value})"
@@ -144,7 +165,9 @@ def _duckdb_cast(arg: str, source: Type, name: str) -> str:
     if source is Type.FLOAT and target is Type.INT:
         # 2^63 is a double, 2^63 - 1 is not: stay strictly below.
         inside = f"{arg} >= {duckdb_literal(-(2.0**63))} AND {arg} < {duckdb_literal(2.0**63)}"
-        return _duckdb_within(f"CASE WHEN {inside} THEN CAST({arg} AS BIGINT) END", bits)
+        whole = f"TRUNC({arg})" if TOWARD_ZERO in rounding else arg
+        whole = f"ROUND({arg})" if HALF_AWAY in rounding else whole
+        return _duckdb_within(f"CASE WHEN {inside} THEN CAST({whole} AS BIGINT) END", bits)
     if source is Type.INT and target is Type.INT:
         return _duckdb_within(arg, bits)
     if source is Type.INT and target is Type.BOOL:
@@ -160,12 +183,14 @@ def _duckdb_within(arg: str, bits: int) -> str:
 
 
 def _polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
-    source, name = params
+    source, name, *rounding = params
     (arg,), (target, bits) = args, target_of((name,))
-    return _polars_cast(arg, Type[source], target, bits)
+    return _polars_cast(arg, Type[source], target, bits, rounding)
 
 
-def _polars_cast(arg: pl.Expr, source: Type, target: Type, bits: int) -> pl.Expr:
+def _polars_cast(
+    arg: pl.Expr, source: Type, target: Type, bits: int, rounding: Sequence[str]
+) -> pl.Expr:
     match source, target:
         case (Type.TEXT, Type.INT):
             digits = arg.str.strip_prefix("+")
@@ -183,7 +208,12 @@ def _polars_cast(arg: pl.Expr, source: Type, target: Type, bits: int) -> pl.Expr
             return moment.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
         case (Type.FLOAT, Type.INT):
             inside = (arg >= -(2.0**63)) & (arg < 2.0**63)
-            rounded = pl.when(inside).then(arg.round(0, mode="half_to_even"))
+            if TOWARD_ZERO in rounding:
+                whole = pl.when(arg < 0).then(arg.ceil()).otherwise(arg.floor())
+            else:
+                away = HALF_AWAY in rounding
+                whole = arg.round(0, mode="half_away_from_zero" if away else "half_to_even")
+            rounded = pl.when(inside).then(whole)
             return _polars_within(rounded.cast(pl.Int64, strict=False), bits)
         case (Type.INT, Type.INT):
             return _polars_within(arg, bits)

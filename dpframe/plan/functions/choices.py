@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -41,6 +42,19 @@ def _case_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
     for i in range(len(args) - 3, -1, -2):
         result = pl.when(args[i]).then(args[i + 1]).otherwise(result)
     return result
+
+
+_MOST_LISTED = 1_000
+"""The results of a CASE are listed, and so can be grouped by, up to this many."""
+
+
+def _case_domain(domains: Domains, params: Params) -> Domain:
+    found = _union(_results(domains))
+    listed = [d.values for d in _results(domains)]
+    if None in listed:
+        return found
+    values = sorted({v for some in listed if some is not None for v in some})
+    return replace(found, values=tuple(values)) if len(values) <= _MOST_LISTED else found
 
 
 def _coalesce_domain(domains: Domains, params: Params) -> Domain:
@@ -83,7 +97,7 @@ def register_all() -> None:
             "case",
             (),
             _case_coerce,
-            lambda domains, params: _union(_results(domains)),
+            _case_domain,
             _case_duckdb,
             _case_polars,
         ),

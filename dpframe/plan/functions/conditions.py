@@ -1,4 +1,4 @@
-"""Comparisons, boolean logic, IN, LIKE and IS NULL."""
+"""Comparisons, boolean logic, IN and IS NULL."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ from dpframe.plan.functions.base import (
     same_type,
 )
 from dpframe.plan.sqltext import duckdb_literal
+
+MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "equal": "equal",
+    "not_equal": "not_equal",
+}
+"""The comparison that says the same with its sides exchanged."""
 
 
 def _condition(domains: Domains, params: Params) -> Domain:
@@ -52,33 +62,6 @@ def _list_value(domain: Domain, value: Any) -> Any:
 def _in_list(domains: Domains, params: Params) -> Params:
     # Engines convert the list each in its own way (2.5 becomes 2 beside an integer), so we do.
     return tuple(_list_value(domains[0], value) for value in params)
-
-
-def _pattern(domains: Domains, params: Params) -> Params:
-    if not isinstance(params[0], str):
-        raise Refused("the pattern is not a text", "write it in quotes: x LIKE 'a%'")
-    return params
-
-
-def _like_to_regex(pattern: str) -> str:
-    """A LIKE pattern as an anchored regular expression: % any text, _ any one character."""
-    special = r"\.+*?()|[]{}^$#&-~"
-    parts = [{"%": ".*", "_": "."}.get(c, "\\" + c if c in special else c) for c in pattern]
-    return "(?s)^" + "".join(parts) + "$"
-
-
-def _text_pattern(name: str, sql: str, polars: Callable[[pl.Expr, str], pl.Expr]) -> Function:
-    """A test of text against a fixed pattern."""
-    return Function(
-        name,
-        (sql,),
-        each(Type.TEXT),
-        _condition,
-        lambda args, params: f"{name}({args[0]}, {duckdb_literal(params[0])})",
-        lambda args, params: polars(args[0], params[0]),
-        literals=1,
-        fixed=_pattern,
-    )
 
 
 def _joined(word: str) -> Callable[[Sequence[str], Params], str]:
@@ -143,17 +126,4 @@ def register_all() -> None:
             lambda args, params: args[0].is_in(list(params)),
             fixed=_in_list,
         ),
-        Function(
-            "like",
-            ("like",),
-            each(Type.TEXT),
-            _condition,
-            lambda args, params: f"({args[0]} LIKE {duckdb_literal(params[0])})",
-            lambda args, params: args[0].str.contains(_like_to_regex(params[0])),
-            literals=1,
-            fixed=_pattern,
-        ),
-        _text_pattern("starts_with", "startswith", lambda x, p: x.str.starts_with(p)),
-        _text_pattern("ends_with", "endswith", lambda x, p: x.str.ends_with(p)),
-        _text_pattern("contains", "contains", lambda x, p: x.str.contains(p, literal=True)),
     )

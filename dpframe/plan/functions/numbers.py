@@ -26,6 +26,7 @@ from dpframe.plan.functions.base import (
     spanning,
     whole_array,
 )
+from dpframe.plan.functions.shifts import difference_instead, sum_instead
 
 # Interval ends of + - * / sqrt floor ceil round are computed in the same IEEE arithmetic as the
 # rows. Those operations round correctly, hence monotonically: the rounded ends enclose every
@@ -43,7 +44,13 @@ def _corners(operation: Callable[[Any, Any], float], domains: Domains) -> tuple[
     return min(values), max(values)
 
 
-def _arithmetic(name: str, sql: str, operation: Callable[[Any, Any], Any], symbol: str) -> Function:
+def _arithmetic(
+    name: str,
+    sql: str,
+    operation: Callable[[Any, Any], Any],
+    symbol: str,
+    instead: Callable[[Domains, Params], tuple[str, Params] | None] = lambda domains, params: None,
+) -> Function:
     interval = functools.partial(_corners, operation)
 
     def domain(domains: Domains, params: Params) -> Domain:
@@ -61,6 +68,7 @@ def _arithmetic(name: str, sql: str, operation: Callable[[Any, Any], Any], symbo
         lambda args, params: f"({args[0]} {symbol} {args[1]})",
         polars,
         may_be_nan=True,
+        instead=instead,
     )
 
 
@@ -129,7 +137,8 @@ def _rounding(
 # --- division ------------------------------------------------------------------------------------
 
 
-def _divide_domain(domains: Domains, params: Params) -> Domain:
+def divide_domain(domains: Domains, params: Params) -> Domain:
+    """The quotients, or nothing known where the divisor can be 0."""
     low, high = ends(domains[1])
     if low <= 0 <= high:
         return Domain(Type.FLOAT)
@@ -137,7 +146,8 @@ def _divide_domain(domains: Domains, params: Params) -> Domain:
     return spanning(Type.FLOAT, quotients, any_nullable(domains))
 
 
-def _divide_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+def divide_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    """A quotient that depends on no other row, NULL where the divisor is 0."""
     numerator, denominator = args
     divisor = pl.when(denominator != 0).then(denominator)
     return numerator / whole_array(divisor, numerator)
@@ -152,13 +162,14 @@ def _truncated(a: float, b: float) -> float:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
-def _divisors(domain: Domain) -> list[float]:
+def divisors(domain: Domain) -> list[float]:
     """The divisors at which an integer quotient is extreme: the ends and the two units."""
     low, high = ends(domain)
     return [d for d in (low, high, 1, -1) if low <= d <= high and d != 0]
 
 
-def _integer_division(domains: Domains, params: Params) -> tuple[Type, ...]:
+def integer_division(domains: Domains, params: Params) -> tuple[Type, ...]:
+    """Take integers whose quotient and remainder cannot overflow."""
     types = numbers(domains)
     if Type.FLOAT in types:
         raise Refused(
@@ -183,7 +194,7 @@ def _integer_division(domains: Domains, params: Params) -> tuple[Type, ...]:
 
 def _integer_division_domain(domains: Domains, params: Params) -> Domain:
     dividend, divisor = domains
-    corners = [_truncated(a, b) for a in ends(dividend) for b in _divisors(divisor)] or [0]
+    corners = [_truncated(a, b) for a in ends(dividend) for b in divisors(divisor)] or [0]
     low, high = ends(divisor)
     nullable = any_nullable(domains) or low <= 0 <= high
     return spanning(Type.INT, corners, nullable)
@@ -216,15 +227,22 @@ def _integer_division_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr
     return exact // pl.when(divisor != 0).then(divisor)
 
 
+def _whole_quotient(domains: Domains, params: Params) -> tuple[str, Params] | None:
+    """Integers divided as integers, which "typed" asks for: so PostgreSQL and others do."""
+    whole = "typed" in params and Type.FLOAT not in numbers(domains)
+    return ("integer_divide", ()) if whole else None
+
+
 # --- ROUND ---------------------------------------------------------------------------------------
 
 
 def _round_coerce(domains: Domains, params: Params) -> tuple[Type, ...]:
     types = numbers(domains)
-    return types if _digits(params) >= 0 else (Type.FLOAT,)
+    return types if digits_of(params) >= 0 else (Type.FLOAT,)
 
 
-def _digits(params: Params) -> int:
+def digits_of(params: Params) -> int:
+    """How many digits to round to."""
     digits = params[0] if params else 0
     if not isinstance(digits, int) or not -15 <= digits <= 15:
         raise Refused("ROUND takes a number of digits from -15 to 15", "ROUND(x, 2)")
@@ -244,16 +262,19 @@ def _round_away(value: float, digits: int) -> float:
     return rounded / factor if digits > 0 else rounded * factor
 
 
-def _round_domain(domains: Domains, params: Params) -> Domain:
+def round_domain(
+    domains: Domains, params: Params, rounded_at: Callable[[float, int], float] = _round_away
+) -> Domain:
+    """Rounding is monotone, so the rounded ends enclose every rounded value."""
     (arg,) = domains
     if arg.type is Type.INT:
         return Domain(Type.INT, arg.low, arg.high, arg.nullable)
-    rounded = [_round_away(e, _digits(params)) for e in ends(arg)]
+    rounded = [rounded_at(e, digits_of(params)) for e in ends(arg)]
     return spanning(Type.FLOAT, rounded, arg.nullable)
 
 
 def _round_duckdb(args: Sequence[str], params: Params) -> str:
-    digits = _digits(params)
+    digits = digits_of(params)
     if digits == 0:
         return f"ROUND({args[0]})"
     factor = f"CAST('{float(10 ** abs(digits))!r}' AS DOUBLE)"
@@ -263,7 +284,7 @@ def _round_duckdb(args: Sequence[str], params: Params) -> str:
 
 
 def _round_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
-    digits, (value,) = _digits(params), args
+    digits, (value,) = digits_of(params), args
     factor = pl.lit(float(10 ** abs(digits)))
     if digits == 0:
         return value.round(0, mode="half_away_from_zero")
@@ -410,8 +431,8 @@ def _power_duckdb_root(args: Sequence[str], params: Params) -> str:
 def register_all() -> None:
     """Put these functions into the table."""
     register(
-        _arithmetic("add", "add", lambda a, b: a + b, "+"),
-        _arithmetic("subtract", "sub", lambda a, b: a - b, "-"),
+        _arithmetic("add", "add", lambda a, b: a + b, "+", sum_instead),
+        _arithmetic("subtract", "sub", lambda a, b: a - b, "-", difference_instead),
         _arithmetic("multiply", "mul", _times, "*"),
         _one_argument("square", (), _square_ends, "({0} * {0})", lambda x: x * x),
         _one_argument(
@@ -434,16 +455,18 @@ def register_all() -> None:
             "divide",
             ("div",),
             lambda domains, params: (numbers(domains), (Type.FLOAT, Type.FLOAT))[1],
-            _divide_domain,
+            divide_domain,
             lambda args, params: f"CASE WHEN {args[1]} <> 0 THEN {args[0]} / {args[1]} END",
-            _divide_polars,
+            divide_polars,
             may_be_nan=True,
             repeats=True,
+            fixed=lambda domains, params: (),
+            instead=_whole_quotient,
         ),
         Function(
             "integer_divide",
             ("intdiv",),
-            _integer_division,
+            integer_division,
             _integer_division_domain,
             lambda args, params: f"CASE WHEN {args[1]} <> 0 THEN {args[0]} // {args[1]} END",
             _integer_division_polars,
@@ -452,7 +475,7 @@ def register_all() -> None:
         Function(
             "modulo",
             ("mod",),
-            _integer_division,
+            integer_division,
             _modulo_domain,
             lambda args, params: f"CASE WHEN {args[1]} <> 0 THEN {args[0]} % {args[1]} END",
             lambda args, params: _truncated_remainder(args[0], args[1]),
@@ -464,7 +487,7 @@ def register_all() -> None:
             "round",
             ("round",),
             _round_coerce,
-            _round_domain,
+            round_domain,
             _round_duckdb,
             _round_polars,
             literals=1,

@@ -21,6 +21,9 @@ from dpframe.plan.sqltext import duckdb_literal
 # What DuckDB's TRIM removes: the Unicode category "space separator".
 _SPACES = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
 
+_LONGEST = 10_000
+"""Lengths and counts in arguments are at most this."""
+
 _CAN_BE_WRITTEN = (Type.TEXT, Type.INT, Type.BOOL, Type.DATE, Type.NULL)
 """Types whose text form is the same on every engine; floats and timestamps are not among them."""
 
@@ -82,6 +85,80 @@ def _left_params(params: Params) -> Params:
     return (1, params[0])
 
 
+def _count_of(params: Params, function: str) -> int:
+    """A length that fits every engine."""
+    count = params[0]
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _LONGEST:
+        raise Refused(f"{function} takes a length from 0 to {_LONGEST}", f"{function}(x, 3)")
+    return count
+
+
+def _right_domain(domains: Domains, params: Params) -> Domain:
+    _count_of(params, "RIGHT")
+    return _text(domains, params)
+
+
+def _pad(name: str, polars: Callable[[pl.Expr, int, str], pl.Expr]) -> Function:
+    """LPAD and RPAD: exactly as many characters as asked for, from the left."""
+
+    def domain(domains: Domains, params: Params) -> Domain:
+        _count_of(params, name.upper())
+        if not isinstance(params[1], str) or len(params[1]) != 1:
+            raise Refused(
+                f"{name.upper()} fills up with one character", f"{name.upper()}(x, 5, '0')"
+            )
+        return _text(domains, params)
+
+    return Function(
+        name,
+        (),
+        each(Type.TEXT),
+        domain,
+        lambda args, params: f"{name.upper()}({args[0]}, {params[0]}, {duckdb_literal(params[1])})",
+        lambda args, params: polars(args[0], params[0], params[1]).str.head(params[0]),
+    )
+
+
+def _part_of(domains: Domains, params: Params) -> str:
+    if not isinstance(params[0], str) or not params[0]:
+        raise Refused("the text to look for is empty or no text", "STRPOS(x, '@')")
+    return params[0]
+
+
+def _position_domain(domains: Domains, params: Params) -> Domain:
+    _part_of(domains, params)
+    (arg,) = domains
+    longest = None if arg.values is None else max(map(len, arg.values), default=0)
+    return Domain(Type.INT, 0, longest, arg.nullable)
+
+
+def _position_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    """Count the characters before the part; Polars' own search counts bytes."""
+    value, part = args[0], params[0]
+    before = value.str.split_exact(part, 1).struct.field("field_0")
+    there = value.str.contains(part, literal=True)
+    return (
+        pl.when(there)
+        .then(before.str.len_chars().cast(pl.Int64) + 1)
+        .otherwise(there.cast(pl.Int64))
+    )
+
+
+def _split_domain(domains: Domains, params: Params) -> Domain:
+    _part_of(domains, params)
+    index = params[1]
+    if isinstance(index, bool) or not isinstance(index, int) or not 1 <= index <= _LONGEST:
+        raise Refused("SPLIT_PART counts parts from 1", "SPLIT_PART(x, '-', 1)")
+    return _text(domains, params)
+
+
+def _split_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    """A part that is not there is the empty text, as in SQL; NULL stays NULL."""
+    value, (separator, index) = args[0], params
+    parts = value.str.split(separator).list.get(index - 1, null_on_oob=True)
+    return pl.when(value.is_not_null()).then(parts.fill_null(""))
+
+
 def _length_domain(domains: Domains, params: Params) -> Domain:
     (arg,) = domains
     if arg.values is None:
@@ -133,6 +210,37 @@ def register_all() -> None:
             lambda args, params: _substring_duckdb(args, _left_params(params)),
             lambda args, params: _substring_polars(args, _left_params(params)),
             literals=1,
+        ),
+        Function(
+            "right",
+            ("right",),
+            each(Type.TEXT),
+            _right_domain,
+            lambda args, params: f"RIGHT({args[0]}, {params[0]})",
+            lambda args, params: args[0].str.tail(params[0]),
+            literals=1,
+        ),
+        _pad("lpad", lambda x, n, fill: x.str.pad_start(n, fill)),
+        _pad("rpad", lambda x, n, fill: x.str.pad_end(n, fill)),
+        Function(
+            "position",
+            ("strposition",),
+            each(Type.TEXT),
+            _position_domain,
+            lambda args, params: f"STRPOS({args[0]}, {duckdb_literal(params[0])})",
+            _position_polars,
+            literals=1,
+            repeats=True,
+        ),
+        Function(
+            "split_part",
+            ("splitpart",),
+            each(Type.TEXT),
+            _split_domain,
+            lambda args, params: f"SPLIT_PART({args[0]}, {duckdb_literal(params[0])}, {params[1]})",
+            _split_polars,
+            literals=2,
+            repeats=True,
         ),
         Function(
             "replace",

@@ -1,0 +1,147 @@
+"""VAR and STDDEV, of a population or a sample; SKEWNESS and KURTOSIS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from dpframe.aggregates.base import (
+    Aggregate,
+    Recipe,
+    Scope,
+    aggregate,
+    not_distinct,
+    only_argument,
+    rows_where,
+)
+from dpframe.aggregates.moments import (
+    UNSURE,
+    Averaged,
+    averaged,
+    centred,
+    mean_values,
+    parts_of,
+    present_rows,
+)
+from dpframe.plan.domains import Domain
+from dpframe.plan.exprs import AggregateCall, Expr
+
+_NAMES = {
+    "VARIANCE": "VAR_SAMP",
+    "VARIANCE_SAMP": "VAR_SAMP",
+    "VAR_SAMP": "VAR_SAMP",
+    "VARIANCE_POP": "VAR_POP",
+    "VAR_POP": "VAR_POP",
+    "STDDEV": "STDDEV_SAMP",
+    "STDDEV_SAMP": "STDDEV_SAMP",
+    "STDDEV_POP": "STDDEV_POP",
+    "SKEWNESS": "SKEWNESS",
+    "KURTOSIS": "KURTOSIS",
+}
+
+_POWERS = {"SKEWNESS": 3, "KURTOSIS": 4}
+_FEWEST = {"VAR_POP": 1, "STDDEV_POP": 1, "SKEWNESS": 3, "KURTOSIS": 4}
+"""Rows below which there is no value: two, unless it stands here."""
+
+
+@aggregate
+@dataclass(frozen=True, slots=True)
+class Spread(Aggregate):
+    """How widely the values of a group lie, from noisy means of their centred powers.
+
+    Guarantee: that of its parts, the count of rows and one sum for each power of the value less
+    the middle of its declared range. All are weighted by the same factor per unit, so bounding
+    units does not bias it. Noise can make a variance negative; then 0 is released. Where the noisy
+    count is too small there is nothing to go by, and NULL is released.
+    """
+
+    sql_names: ClassVar[tuple[str, ...]] = tuple(_NAMES)
+    is_linear: ClassVar[bool] = False
+    kind: str
+    half_width: float
+    means: tuple[tuple[str, Averaged], ...]
+    present: Expr | None
+
+    @classmethod
+    def read(cls, call: AggregateCall, scope: Scope) -> Spread:
+        not_distinct(call)
+        kind = _NAMES[call.name]
+        only_argument(call, scope)
+        value, where = centred(call, 0, scope), rows_where(call, scope)
+        powers = range(2, _POWERS.get(kind, 2) + 1)
+        means = [(f"power {p}", averaged(value.power(p), where, scope)) for p in powers]
+        means.insert(0, ("power 1", value.mean(where)))
+        return cls(kind, value.half_width, tuple(means), present_rows(call, scope))
+
+    @property
+    def result(self) -> Domain:
+        return UNSURE
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        means, half_width = dict(self.means), self.half_width
+        fewest = _FEWEST.get(self.kind, 2)
+
+        def central(noisy: Mapping[str, pl.Expr]) -> tuple[pl.Expr, list[pl.Expr]]:
+            """The count, and the central moments from the second on, in half widths."""
+            count, found = mean_values(means, noisy)
+            raw = [v / half_width**p for p, v in enumerate(found.values(), start=1)]
+            mean = raw[0]
+            moments = [raw[1] - mean**2]
+            if len(raw) > 2:
+                moments.append(raw[2] - 3 * mean * raw[1] + 2 * mean**3)
+            if len(raw) > 3:
+                moments.append(raw[3] - 4 * mean * raw[2] + 6 * mean**2 * raw[1] - 3 * mean**4)
+            return count, moments
+
+        def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+            count, moments = central(noisy)
+            # No distribution on an interval varies more than one on its ends (Popoviciu).
+            moments[0] = moments[0].clip(0, 1)
+            value = _FINISH[self.kind](count, moments, half_width)
+            return pl.when(count >= fewest).then(value).fill_nan(None)
+
+        def possible(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+            count, moments = central(noisy)
+            return (count >= fewest) & (moments[0] >= 0) & (moments[0] <= 1)
+
+        # How far each moves the variance: assumed half-way between the middle and an end.
+        weights = {name: half_width ** (2 - power) for power, name in enumerate(means, start=1)}
+        weights["count"] = half_width**2 / 4
+        name = f"means of {len(means)} centred powers"
+        return (Recipe(parts_of(means, self.present), weights, finish, name, possible),)
+
+
+Finish = Callable[[pl.Expr, list[pl.Expr], float], pl.Expr]
+
+
+def _variance(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
+    return moments[0] * half_width**2
+
+
+def _sample_variance(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
+    return _variance(count, moments, half_width) * count / (count - 1)
+
+
+def _skewness(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
+    """The adjusted Fisher-Pearson coefficient, as DuckDB computes it."""
+    plain = moments[1] / moments[0] ** 1.5
+    return plain * (count * (count - 1)).sqrt() / (count - 2)
+
+
+def _kurtosis(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
+    """The excess kurtosis with the correction for samples, as DuckDB computes it."""
+    plain = moments[2] / moments[0] ** 2
+    return (count - 1) / ((count - 2) * (count - 3)) * ((count + 1) * plain - 3 * (count - 1))
+
+
+_FINISH: dict[str, Finish] = {
+    "VAR_POP": _variance,
+    "VAR_SAMP": _sample_variance,
+    "STDDEV_POP": lambda *given: _variance(*given).sqrt(),
+    "STDDEV_SAMP": lambda *given: _sample_variance(*given).sqrt(),
+    "SKEWNESS": _skewness,
+    "KURTOSIS": _kurtosis,
+}

@@ -1,0 +1,299 @@
+"""Method chaining: a lazy frame that can only be released."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import polars as pl
+
+from dpframe.bounds.analysis import condition, typed
+from dpframe.declare import Storage, Table, Unit
+from dpframe.errors import QueryError
+from dpframe.frontends.polars import PrivateRows
+from dpframe.frontends.polars_aggregates import has_aggregate
+from dpframe.frontends.polars_arguments import (
+    Columns,
+    IntoExpr,
+    Named,
+    chosen,
+    conditions,
+    named_terms,
+    not_null,
+    renamed,
+    source_code,
+    without,
+)
+from dpframe.frontends.polars_joins import How, join_names, joined, unique_rows
+from dpframe.frontends.polars_text import Written
+from dpframe.plan.domains import Domain, Type, in_words
+from dpframe.plan.exprs import Column, Expr
+from dpframe.plan.functions.casts import polars_type
+from dpframe.plan.nodes import Node, Scan
+from dpframe.release.explain import unit_text
+from dpframe.summary import Analyse, Summary
+
+Describe = Callable[[Node], Table]
+"""What is known of the columns of rows that were joined or grouped."""
+
+_ROWS = "rows are private; only aggregates of them can be released"
+_AGGREGATE = '.group_by("ward").agg(pl.len()), or .select(pl.len()) for all rows together'
+
+
+class Frame:
+    """The rows of a table, to be filtered, computed with and aggregated, and never to be seen.
+
+    Methods are those of `pl.LazyFrame` and take its expressions. Each one returns a new frame;
+    nothing is read before `release`, which is a method of what `agg` and `select` make.
+    """
+
+    def __init__(
+        self, rows: PrivateRows, analyse: Analyse, describe: Describe, written: str
+    ) -> None:
+        self._rows = rows
+        self._analyse = analyse
+        self._describe = describe
+        self._written = written
+
+    @classmethod
+    def of_table(cls, table: Table, analyse: Analyse, describe: Describe) -> Frame:
+        """All rows of a registered table; `session.table(name)` makes it."""
+        columns: dict[str, Expr] = {name: Column(name) for name in table.storage}
+        rows = _rows_over(Scan(table.name), table, columns)
+        return cls(rows, analyse, describe, f'session.table("{table.name}")')
+
+    # --- row by row ------------------------------------------------------------------------------
+
+    def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], **constraints: Any) -> Frame:
+        """Keep the rows where every predicate holds; `ward="er"` says that a column is equal."""
+        given = conditions(predicates, constraints, self._rows.schema)
+        rows = self._rows.filter(given)
+        for predicate in rows.predicates[len(self._rows.predicates) :]:
+            condition(predicate, rows.table.domains)  # said here, not at the end of the chain
+        return self._with(rows, "filter", source_code(given))
+
+    def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Frame:
+        """Add columns, or replace them; each row is computed from that row alone."""
+        given = named_terms(exprs, named, self._rows.schema)
+        return self._with(self._rows.with_columns(given), "with_columns", source_code(given))
+
+    def select(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Frame | Summary:
+        """Choose columns; or, if all are aggregates, aggregate all rows together."""
+        given = named_terms(exprs, named, self._rows.schema)
+        written = f"{self._written}.select({source_code(given)})"
+        if given and all(has_aggregate(term) for _, term in given):
+            return Summary(self._rows.aggregated([], given), self._analyse, written)
+        return Frame(self._rows.select(given), self._analyse, self._describe, written)
+
+    def drop(self, *columns: Columns) -> Frame:
+        """Leave columns out."""
+        kept = without(columns, self._rows.schema)
+        return self._with(self._rows.select(kept), "drop", repr(list(columns))[1:-1])
+
+    def rename(self, mapping: Mapping[str, str]) -> Frame:
+        """Give columns other names."""
+        given = renamed(mapping, self._rows.schema)
+        return self._with(self._rows.select(given), "rename", repr(dict(mapping)))
+
+    def drop_nulls(self, subset: Columns | None = None) -> Frame:
+        """Leave rows out that have a NULL in one of these columns, or in any column."""
+        names = self.columns if subset is None else chosen(subset, self._rows.schema)
+        return self._with(self._rows.filter(not_null(names)), "drop_nulls", repr(names))
+
+    # --- several tables --------------------------------------------------------------------------
+
+    def join(
+        self,
+        other: Frame,
+        on: Any = None,
+        how: How = "inner",
+        *,
+        left_on: Any = None,
+        right_on: Any = None,
+        suffix: str = "_right",
+    ) -> Frame:
+        """Put the rows of a public table beside these, or those of a private one by the unit.
+
+        Each row then still belongs to one unit: the other side must be public, or the join must
+        compare the units of both sides.
+        """
+        if not isinstance(other, Frame):
+            raise QueryError(
+                f"a {type(other).__name__} cannot be joined",
+                why="only registered tables say whose rows they hold",
+                fix='session.register("other", data, public=True), then .join(session.table('
+                '"other"), on=...)',
+            )
+        if how not in ("inner", "left", "semi", "anti", "cross"):
+            raise QueryError(
+                f"how={how!r} is not answered",
+                why="rows without a match on this side would belong to no unit",
+                fix='how="inner", "left", "semi", "anti" or "cross"; for "right" swap the tables',
+            )
+        pairs = join_names(on, left_on, right_on, how, self.columns, other.columns)
+        compared = ", ".join(a if a == b else f"{a} = {b}" for a, b in pairs)
+        code = f'.join({other._written}, on="{compared}", how="{how}")'
+        node, columns = joined(self._rows, other._rows, pairs, how, suffix, Written(code))
+        return self._over(node, columns, code)
+
+    def unique(
+        self, subset: Columns | None = None, *, keep: str = "any", maintain_order: bool = False
+    ) -> Frame:
+        """One row for all that are equal, where the unit's column is among those compared."""
+        if keep not in ("any", "first", "last") or maintain_order:
+            raise QueryError(
+                f"unique(keep={keep!r}, maintain_order={maintain_order!r}) is not answered",
+                why="private rows have no order, and each stands for all that equal it",
+                fix=".unique()",
+            )
+        names = None if subset is None else chosen(subset, self._rows.schema)
+        node = unique_rows(self._rows, names, Written(".unique()"))
+        return self._over(node, {name: Column(name) for name in self._rows.columns}, ".unique()")
+
+    def _over(self, node: Node, columns: Mapping[str, Expr], code: str) -> Frame:
+        table = self._describe(node)
+        if isinstance(table.unit, Unit):
+            unit = Column(table.unit.column)
+            shown = [name for name, expr in columns.items() if expr == unit]
+            named = replace(table.unit, column=shown[0] if shown else "unit")
+            table = replace(table, unit=named)
+        rows = _rows_over(node, replace(table, name="joined tables"), columns)
+        return Frame(rows, self._analyse, self._describe, f"{self._written}{code}")
+
+    # --- aggregates ------------------------------------------------------------------------------
+
+    def group_by(
+        self, *by: IntoExpr | Iterable[IntoExpr], maintain_order: bool = False, **named: IntoExpr
+    ) -> GroupBy:
+        """Group rows by keys whose values are public: they follow from what was declared."""
+        if maintain_order:
+            raise QueryError(
+                "maintain_order=True asks for the order of the rows",
+                why="an order that follows the rows tells of them; groups are sorted by their keys",
+                fix=".group_by(...).agg(...).sort(...)",
+            )
+        return GroupBy(self._rows, named_terms(by, named, self._rows.schema), self)
+
+    # --- what rows cannot do ---------------------------------------------------------------------
+
+    def release(self, **_: Any) -> NoReturn:
+        """Refuse: rows are private."""
+        raise QueryError(f"{self._written} returns rows", why=_ROWS, fix=_AGGREGATE)
+
+    collect = cost = explain = query = release
+
+    def sort(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: an order of rows couples units."""
+        raise QueryError(
+            "private rows are not sorted or cut",
+            why="one unit could decide which rows of others are kept, so noise would not cover it",
+            fix="aggregate first: .group_by(...).agg(...).sort(...).head(10)",
+        )
+
+    head = limit = tail = slice = top_k = bottom_k = sort
+
+    # --- what is known ---------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._rows.columns)
+
+    def _with(self, rows: PrivateRows, method: str, arguments: str) -> Frame:
+        return Frame(rows, self._analyse, self._describe, f"{self._written}.{method}({arguments})")
+
+    def _known(self) -> list[tuple[str, str, str]]:
+        found = []
+        for name, expr in self._rows.columns.items():
+            domain = _domain(expr, self._rows.table)
+            if domain is None:
+                found.append((name, "", "cannot be used"))
+            else:
+                found.append((name, domain.type.value, in_words(domain)))
+        return found
+
+    def __repr__(self) -> str:
+        """Columns and what is declared of them; never a row."""
+        known = self._known()
+        widths = [max(len(row[i]) for row in known) for i in (0, 1)]
+        lines = [f"<Frame of {self._rows.table.name}: private rows, not read>"]
+        lines += [f"  {a.ljust(widths[0])}  {b.ljust(widths[1])}  {c}" for a, b, c in known]
+        lines += [f"  protects {unit_text(self._rows.table)}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
+            for row in self._known()
+        )
+        table = self._rows.table
+        return (
+            f"<p><b>{html.escape(table.name)}</b>: private rows, not read; protects"
+            f" {html.escape(unit_text(table))}</p>"
+            f"<table><tr><th>column</th><th>type</th><th>known</th></tr>{rows}</table>"
+        )
+
+
+class GroupBy:
+    """Private rows in groups, to be aggregated."""
+
+    def __init__(self, rows: PrivateRows, keys: Named, frame: Frame) -> None:
+        self._rows, self._keys, self._frame = rows, keys, frame
+
+    def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Summary:
+        """One row per group: the keys, and these aggregates."""
+        given = named_terms(aggs, named, self._rows.schema)
+        table = self._rows.aggregated(self._keys, given)
+        by = source_code(self._keys)
+        written = f"{self._frame._written}.group_by({by}).agg({source_code(given)})"
+        return Summary(table, self._frame._analyse, written)
+
+    def len(self, name: str = "len") -> Summary:
+        """The number of rows of each group."""
+        return self.agg(pl.len().alias(name))
+
+    def __repr__(self) -> str:
+        return f"<GroupBy: {source_code(self._keys)}; .agg(...) comes next>"
+
+
+def _rows_over(base: Node, table: Table, columns: Mapping[str, Expr]) -> PrivateRows:
+    def schema_of(given: Mapping[str, Expr]) -> dict[str, pl.DataType]:
+        return {name: _dtype(expr, table) for name, expr in given.items()}
+
+    return PrivateRows(table, base, columns, schema_of)
+
+
+def _domain(expr: Expr, table: Table) -> Domain | None:
+    """What is known of a column; None where it cannot be computed."""
+    if isinstance(expr, Column):
+        return table.domains.get(expr.name)
+    try:
+        return typed(expr, table.domains).domain
+    except QueryError:
+        return None
+
+
+def _dtype(expr: Expr, table: Table) -> pl.DataType:
+    """The type by which selectors choose: as stored for integers, else as computed."""
+    domain = _domain(expr, table)
+    if domain is None:
+        return pl.Null()
+    if isinstance(expr, Column) and domain.type is Type.INT:
+        return _integer_type(table.storage[expr.name])
+    return polars_type(domain.type)
+
+
+def _integer_type(stored: Storage) -> pl.DataType:
+    for bits, signed, unsigned in (
+        (8, pl.Int8, pl.UInt8),
+        (16, pl.Int16, pl.UInt16),
+        (32, pl.Int32, pl.UInt32),
+        (64, pl.Int64, pl.UInt64),
+    ):
+        if (stored.low, stored.high) == (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1):
+            return signed()
+        if (stored.low, stored.high) == (0, 2**bits - 1):
+            return unsigned()
+    return pl.Int64()

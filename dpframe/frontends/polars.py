@@ -1,0 +1,274 @@
+"""Chains of Polars methods, built into the plan that the same question in SQL has.
+
+Below the aggregate, columns that are computed from others are written out in full wherever they
+are used: what is left is filters over a scan, and one aggregate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from dpframe.declare import Table
+from dpframe.errors import QueryError
+from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate
+from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
+from dpframe.frontends.polars_exprs import TermReader
+from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_text import PolarsOrigin, polars_error
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, columns_of
+from dpframe.plan.nodes import (
+    HIDDEN,
+    Aggregate,
+    Filter,
+    Limit,
+    Node,
+    Project,
+    Sort,
+    SortKey,
+    chain,
+)
+
+_LARGEST = 5_000
+"""Terms of one expression, once computed columns are written out."""
+
+
+def _checked(expr: Expr, term: Term) -> Expr:
+    """Refuse what later steps could not walk; columns of columns grow fast."""
+    sizes: dict[int, int] = {}
+
+    def size(each: Expr) -> int:
+        if id(each) not in sizes:
+            sizes[id(each)] = 1 + sum(size(child) for child in each.children)
+        return sizes[id(each)]
+
+    if size(expr) > _LARGEST:
+        raise polars_error(
+            term,
+            "it is too large once computed columns are written out",
+            why=f"an expression has {_LARGEST:,} terms at most",
+            fix="use is_in([...]) for a long list, or ask several queries",
+        )
+    return expr
+
+
+# --- private rows --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateRows:
+    """Rows of a table: some of them, with columns that are computed row by row.
+
+    Stability: each row belongs to the unit of the row of the table that it is.
+    """
+
+    table: Table
+    """What is known of the columns of `base`."""
+    base: Node
+    columns: Mapping[str, Expr]
+    """What each column is, over those of the base."""
+    schema_of: Callable[[Mapping[str, Expr]], Mapping[str, pl.DataType]] = field(compare=False)
+    predicates: tuple[Expr, ...] = ()
+
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """The types by which selectors choose."""
+        return self.schema_of(self.columns)
+
+    def node(self) -> Node:
+        """The rows that are kept, with the columns of the base."""
+        node = self.base
+        for predicate in self.predicates:
+            node = Filter(node, predicate)
+        return node
+
+    def is_usable(self, expr: Expr) -> bool:
+        """Whether a column is not one of a type that cannot be read."""
+        return not isinstance(expr, Column) or expr.name in self.table.domains
+
+    def filter(self, conditions: Named) -> PrivateRows:
+        """Keep the rows where all conditions hold."""
+        reader = self.reader()
+        kept = tuple(_checked(reader.read(term), term) for _, term in conditions)
+        return replace(self, predicates=(*self.predicates, *kept))
+
+    def with_columns(self, given: Named) -> PrivateRows:
+        """Add columns, or replace them."""
+        return replace(self, columns={**self.columns, **self._read(given)})
+
+    def select(self, given: Named) -> PrivateRows:
+        """Have these columns, and no others."""
+        return replace(self, columns=self._read(given))
+
+    def _read(self, given: Named) -> dict[str, Expr]:
+        reader = self.reader()
+        found: dict[str, Expr] = {}
+        for name, term in unique(given):
+            # A column that cannot be used may be carried along.
+            kept = self.columns.get(term.options["name"]) if term.name == "col" else None
+            found[name] = _checked(reader.read(term), term) if kept is None else kept
+        return found
+
+    def aggregated(self, keys: Named, given: Named) -> NoisyTable:
+        """One row per group, one column per key and per aggregate."""
+        rows = self.reader()
+        released([*keys, *given])
+        by = []
+        for name, term in keys:
+            key = _checked(rows.read(term), term)
+            if not columns_of(key):
+                raise polars_error(
+                    term,
+                    "is a constant, which makes no groups",
+                    why="a key is computed from a column",
+                    fix="leave it out",
+                )
+            by.append((name, key))
+        found: dict[AggregateCall, str] = {}
+        groups = TermReader(group_leaf(rows, found))
+        outputs = {name: _checked(groups.read(term), term) for name, term in given}
+        if not found:
+            raise QueryError(
+                "there is no aggregate",
+                why="rows are private; only aggregates of them can be released",
+                fix='.agg(pl.len()), or .agg(pl.col("x").mean())',
+            )
+        node = self.node()
+        names = {key: f"k{i}" for i, key in enumerate(dict.fromkeys(key for _, key in by))}
+        node = Aggregate(
+            node,
+            tuple((name, key) for key, name in names.items()),
+            tuple((name, call) for call, name in found.items()),
+        )
+        shown = {name: self._shown(names[key], key) for name, key in by}
+        return NoisyTable(node, {**shown, **outputs})
+
+    def _shown(self, name: str, key: Expr) -> Expr:
+        """A key as it is released. In Polars, truncated dates are dates."""
+        column = Column(name, key.origin)
+        if isinstance(key, Call) and key.function == "date_trunc":
+            (kind,) = self.schema_of({"": key.args[0]}).values()
+            if kind == pl.Date:
+                return Call("cast", (column,), ("DATE",), key.origin)
+        return column
+
+    def reader(self) -> TermReader:
+        """Reads expressions of single rows."""
+
+        def leaf(term: Term) -> Expr | None:
+            if term.name == "col":
+                return self._column(term)
+            if is_aggregate(term):
+                raise polars_error(
+                    term,
+                    "an aggregate cannot stand here",
+                    why="each row is computed from that row alone; one row would change all others",
+                    fix="aggregate in .group_by(...).agg(...), or in .select(...) alone",
+                )
+            return None
+
+        return TermReader(leaf)
+
+    def _column(self, term: Term) -> Expr:
+        name = term.options["name"]
+        if name not in self.columns:
+            raise no_such_column(term, name, self.columns)
+        found = self.columns[name]
+        if not isinstance(found, Column):
+            return found
+        if found.name not in self.table.domains:
+            raise polars_error(
+                term,
+                f"a column of type {self.table.storage[found.name].name} cannot be used",
+                why="its values have no order or code that every engine shares",
+                fix="cast it to a number, text, date or naive timestamp before registering",
+            )
+        return Column(found.name, PolarsOrigin(term))
+
+
+# --- a noisy table -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyTable:
+    """What comes out of the aggregate. All that is done to it is post-processing."""
+
+    node: Node
+    columns: Mapping[str, Expr]
+    """What each column is, over those of the node."""
+
+    def plan(self) -> Node:
+        """The whole plan."""
+        top = next((n for n in chain(self.node) if isinstance(n, Project | Aggregate)), None)
+        names = [name for name, _ in top.columns] if isinstance(top, Project) else []
+        unchanged = all(expr == Column(name) for name, expr in self.columns.items())
+        if names == list(self.columns) and unchanged:
+            return self.node
+        return Project(self.node, tuple(self.columns.items()))
+
+    def filter(self, conditions: Named) -> NoisyTable:
+        """Keep the rows whose noisy values meet all conditions."""
+        reader, node = self.reader(), self.node
+        for _, term in conditions:
+            node = Filter(node, reader.read(term))
+        return replace(self, node=node)
+
+    def with_columns(self, given: Named) -> NoisyTable:
+        """Add columns, or replace them."""
+        return replace(self, columns={**self.columns, **self._read(given)})
+
+    def select(self, given: Named) -> NoisyTable:
+        """Have these columns, and no others."""
+        return replace(self, columns=self._read(given))
+
+    def _read(self, given: Named) -> dict[str, Expr]:
+        reader = self.reader()
+        return {name: _checked(reader.read(term), term) for name, term in released(given)}
+
+    def sort(
+        self, by: Sequence[Term], descending: Sequence[bool], nulls_last: Sequence[bool]
+    ) -> NoisyTable:
+        """Order the rows."""
+        reader = self.reader()
+        hidden: list[tuple[str, Expr]] = []
+        keys: list[SortKey] = []
+        for term, down, last in zip(by, descending, nulls_last, strict=True):
+            if term.name == "col" and term.options["name"] in self.columns:
+                name = term.options["name"]
+            else:
+                name = f"{HIDDEN}{len(hidden)}"
+                hidden.append((name, reader.read(term)))
+            keys.append(SortKey(Column(name), down, last))
+        node = Sort(Project(self.node, (*self.columns.items(), *hidden)), tuple(keys))
+        return NoisyTable(node, {name: Column(name) for name in self.columns})
+
+    def limit(self, rows: int | None, offset: int = 0) -> NoisyTable:
+        """Keep some rows."""
+        above = [n for n in chain(self.node) if not isinstance(n, Filter)]
+        if isinstance(above[0], Aggregate):  # as in SQL, columns are computed first
+            node = Project(self.node, tuple(self.columns.items()))
+            return NoisyTable(
+                Limit(node, rows, offset), {name: Column(name) for name in self.columns}
+            )
+        return replace(self, node=Limit(self.node, rows, offset))
+
+    def reader(self) -> TermReader:
+        """Reads expressions over the noisy columns."""
+
+        def leaf(term: Term) -> Expr | None:
+            if term.name == "col":
+                name = term.options["name"]
+                if name not in self.columns:
+                    raise no_such_column(term, name, self.columns)
+                return self.columns[name]
+            if is_aggregate(term):
+                raise polars_error(
+                    term,
+                    "aggregates a table that is aggregated already",
+                    why="a query has one aggregate; what follows works on its noisy answer",
+                    fix="compute it in .agg(...), or from .release(...).frame",
+                )
+            return None
+
+        return TermReader(leaf)

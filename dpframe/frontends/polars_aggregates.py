@@ -1,0 +1,139 @@
+"""Aggregates of Polars, read as the aggregates of SQL that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dpframe.frontends.polars_exprs import TermReader
+from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_text import SQL_AGGREGATES, PolarsOrigin, polars_error
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction
+
+_POPULATION = {"var": "VAR_POP", "std": "STDDEV_POP", "cov": "COVAR_POP"}
+"""What they are where `ddof=0`; otherwise they are of a sample."""
+
+_HARMLESS_OPTIONS = {"propagate_nans", "include_nulls", "ddof", "method", "maintain_order"}
+"""Options that are read below, or say nothing here: there is no NaN, and a mode has no order."""
+
+
+def is_aggregate(term: Term) -> bool:
+    """Whether a term turns the rows of a group into one value."""
+    return term.name in SQL_AGGREGATES
+
+
+def has_aggregate(term: Term) -> bool:
+    """Whether there is an aggregate anywhere in a term."""
+    return any(is_aggregate(each) for each in _walk(term))
+
+
+def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
+    """The aggregate of a term; `rows` reads what it is computed from."""
+    unread = set(term.options) - _HARMLESS_OPTIONS
+    if unread:
+        raise polars_error(
+            term,
+            f"{', '.join(sorted(unread))} is not understood here",
+            why="ignoring a part of an aggregate would answer another question",
+            fix="write it without",
+        )
+    place = PolarsOrigin(term)
+    if not term.inputs:
+        return AggregateCall("COUNT", (), place=place)
+    _refuse_constants(term)
+    inner, conditions, dropped = _unfiltered(term.inputs[0], rows)
+    value = rows.read(inner)
+    missing = Call("is_null", (value,), place=place)
+    # len() of what drop_nulls() left; the other aggregates leave NULL out anyway.
+    if dropped and _counts_nulls(term):
+        conditions = (*conditions, Call("not", (missing,), place=place))
+    where = conjunction(conditions)
+    match term.name:
+        case "count" if term.options["include_nulls"]:
+            return AggregateCall("COUNT", (), where=where, place=place)
+        case "count":
+            return AggregateCall("COUNT", (value,), where=where, place=place)
+        case "n_unique":
+            return AggregateCall("COUNT", (value,), distinct=True, where=where, place=place)
+        case "null_count":
+            where = conjunction((*conditions, missing))
+            return AggregateCall("COUNT", (), where=where, place=place)
+        case "quantile":
+            name = "QUANTILE_CONT" if term.options["method"] == "Linear" else "QUANTILE_DISC"
+            return AggregateCall(name, (value, rows.read(term.inputs[1])), where=where, place=place)
+    others = tuple(rows.read(each) for each in term.inputs[1:])
+    name = SQL_AGGREGATES[term.name]
+    if term.options.get("ddof", 1) == 0:
+        name = _POPULATION[term.name]
+    elif term.options.get("ddof", 1) != 1:
+        raise polars_error(
+            term,
+            f"ddof={term.options['ddof']} is not known",
+            why="variances are of a sample or of a whole population",
+            fix="ddof=1, or ddof=0",
+        )
+    return AggregateCall(name, (value, *others), where=where, place=place)
+
+
+def _counts_nulls(term: Term) -> bool:
+    return term.name == "null_count" or bool(term.options.get("include_nulls"))
+
+
+def _unfiltered(term: Term, rows: TermReader) -> tuple[Term, tuple[Expr, ...], bool]:
+    """What is aggregated, of which rows, and whether NULL was dropped from it."""
+    conditions: tuple[Expr, ...] = ()
+    dropped = False
+    while term.name in ("filter", "drop_nulls", "drop_nans"):
+        if term.name == "filter":
+            conditions = (rows.read(term.inputs[1]), *conditions)
+        else:
+            dropped = True
+        term = term.inputs[0]
+    return term, conditions, dropped
+
+
+def _refuse_constants(term: Term) -> None:
+    """In Polars the sum of a constant is the constant, whatever the rows; SQL adds it up."""
+    if not any(each.name == "col" for each in _walk(term)):
+        raise polars_error(
+            term,
+            "aggregates a constant",
+            why="a constant has no rows to aggregate",
+            fix="pl.len() counts rows; pl.col(...).sum() adds up a column",
+        )
+
+
+def _walk(term: Term) -> Iterator[Term]:
+    yield term
+    for each in term.inputs:
+        yield from _walk(each)
+
+
+def group_leaf(
+    rows: TermReader, aggregates: dict[AggregateCall, str]
+) -> Callable[[Term], Expr | None]:
+    """Reads what stands in agg(...): aggregates become columns, which `aggregates` collects."""
+
+    def leaf(term: Term) -> Expr | None:
+        if is_aggregate(term):
+            call = aggregate_call(term, rows)
+            name = aggregates.setdefault(call, f"a{len(aggregates)}")
+            return Column(name, call.place)
+        if term.name == "col":
+            rows.read(term)  # a column that is not there is the first thing to say
+            name = term.options["name"]
+            raise polars_error(
+                term,
+                "stands outside an aggregate",
+                why="the values of single rows cannot be released",
+                fix=f'pl.col("{name}").sum(), or group_by("{name}")',
+            )
+        if term.name == "filter":
+            raise polars_error(
+                term,
+                "filters an aggregate",
+                why="rows are chosen before they are aggregated",
+                fix="pl.col(...).filter(...).sum()",
+            )
+        return None
+
+    return leaf

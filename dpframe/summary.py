@@ -1,0 +1,267 @@
+"""A noisy table to be: aggregates, what is done with them afterwards, and their release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import polars as pl
+
+from dpframe.budget.exact import Number
+from dpframe.budget.loss import Loss
+from dpframe.errors import ParameterError, QueryError
+from dpframe.frontends.polars import NoisyTable
+from dpframe.frontends.polars_arguments import (
+    Columns,
+    IntoExpr,
+    chosen,
+    conditions,
+    flat,
+    named_terms,
+    not_null,
+    renamed,
+    source_code,
+    terms,
+    without,
+)
+from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_text import code_of
+from dpframe.plan.functions.casts import polars_type
+from dpframe.plan.nodes import Node
+from dpframe.query import Query
+from dpframe.release.table import Release
+
+Analyse: TypeAlias = Callable[[Node, str], Query]
+"""Makes a question of a plan and of what was written."""
+
+
+class Summary:
+    """A noisy table to be: aggregates of private rows, and what is done with them afterwards.
+
+    Everything here is computed from noisy numbers, so it costs nothing beyond the release.
+    """
+
+    def __init__(self, table: NoisyTable, analyse: Analyse, written: str) -> None:
+        self._table = table
+        self._analyse = analyse
+        self._written = written
+        self._query: Query | None = None
+
+    # --- afterwards ------------------------------------------------------------------------------
+
+    def filter(self, *predicates: IntoExpr | Iterable[IntoExpr], **constraints: Any) -> Summary:
+        """Keep the rows whose noisy values meet every predicate, as HAVING does."""
+        given = conditions(predicates, constraints, self._schema)
+        return self._with(self._table.filter(given), "filter", source_code(given))
+
+    def with_columns(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Summary:
+        """Add columns that are computed from noisy ones, or replace them."""
+        given = named_terms(exprs, named, self._schema)
+        return self._with(self._table.with_columns(given), "with_columns", source_code(given))
+
+    def select(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Summary:
+        """Choose columns."""
+        given = named_terms(exprs, named, self._schema)
+        if not given:
+            raise QueryError(
+                "no column is selected", why="an answer has columns", fix='.select("len")'
+            )
+        return self._with(self._table.select(given), "select", source_code(given))
+
+    def drop(self, *columns: Columns) -> Summary:
+        """Leave columns out."""
+        kept = without(columns, self._schema)
+        return self._with(self._table.select(kept), "drop", repr(list(columns))[1:-1])
+
+    def rename(self, mapping: Mapping[str, str]) -> Summary:
+        """Give columns other names."""
+        given = renamed(mapping, self._schema)
+        return self._with(self._table.select(given), "rename", repr(dict(mapping)))
+
+    def drop_nulls(self, subset: Columns | None = None) -> Summary:
+        """Leave rows out that have a NULL in one of these columns, or in any column."""
+        names = self.columns if subset is None else chosen(subset, self._schema)
+        return self._with(self._table.filter(not_null(names)), "drop_nulls", repr(names))
+
+    def sort(
+        self,
+        by: IntoExpr | Iterable[IntoExpr],
+        *more_by: IntoExpr,
+        descending: bool | Sequence[bool] = False,
+        nulls_last: bool | Sequence[bool] = False,
+    ) -> Summary:
+        """Order the rows by noisy values or by keys."""
+        keys = self._sort_keys([by, *more_by])
+        down, last = (_for_each(g, len(keys)) for g in (descending, nulls_last))
+        arguments = [code_of(key) for key in keys]
+        arguments += [f"descending={descending!r}"] if any(down) else []
+        arguments += [f"nulls_last={nulls_last!r}"] if any(last) else []
+        return self._with(self._table.sort(keys, down, last), "sort", ", ".join(arguments))
+
+    def head(self, n: int = 5) -> Summary:
+        """Keep the first rows; `sort` first, or they are those with the least keys."""
+        return self._with(self._table.limit(_rows(n)), "head", str(n))
+
+    def limit(self, n: int = 5) -> Summary:
+        """Keep the first rows: another name of `head`."""
+        return self.head(n)
+
+    def slice(self, offset: int, length: int | None = None) -> Summary:
+        """Keep some rows from an offset on."""
+        rows = None if length is None else _rows(length)
+        return self._with(self._table.limit(rows, _rows(offset)), "slice", f"{offset}, {length}")
+
+    def top_k(
+        self,
+        k: int,
+        *,
+        by: IntoExpr | Iterable[IntoExpr],
+        reverse: bool | Sequence[bool] = False,
+    ) -> Summary:
+        """Keep the rows with the largest noisy values."""
+        return self._best("top_k", k, by, reverse, largest=True)
+
+    def bottom_k(
+        self,
+        k: int,
+        *,
+        by: IntoExpr | Iterable[IntoExpr],
+        reverse: bool | Sequence[bool] = False,
+    ) -> Summary:
+        """Keep the rows with the smallest noisy values."""
+        return self._best("bottom_k", k, by, reverse, largest=False)
+
+    def _best(
+        self,
+        method: str,
+        k: int,
+        by: IntoExpr | Iterable[IntoExpr],
+        reverse: bool | Sequence[bool],
+        *,
+        largest: bool,
+    ) -> Summary:
+        keys = self._sort_keys([by])
+        down = [largest != turned for turned in _for_each(reverse, len(keys))]
+        found = self._table.sort(keys, down, [True] * len(keys)).limit(_rows(k))
+        return self._with(found, method, f"{k}, by=[{', '.join(map(code_of, keys))}]")
+
+    def _sort_keys(self, by: Iterable[Any]) -> list[Term]:
+        return [term for each in flat(by) for term in terms(each, self._schema)]
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def query(self) -> Query:
+        """The question, analysed; it costs nothing yet."""
+        if self._query is None:
+            self._query = self._analyse(self._table.plan(), self._written)
+        return self._query
+
+    def cost(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        delta: Number | None = None,
+        fresh: bool = False,
+    ) -> Loss:
+        """What a release would be charged. It spends nothing."""
+        return self.query().cost(
+            epsilon=epsilon,
+            rho=rho,
+            share=share,
+            error=error,
+            confidence=confidence,
+            delta=delta,
+            fresh=fresh,
+        )
+
+    def explain(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        delta: Number | None = None,
+        fresh: bool = False,
+    ) -> str:
+        """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
+        return self.query().explain(
+            epsilon=epsilon,
+            rho=rho,
+            share=share,
+            error=error,
+            confidence=confidence,
+            delta=delta,
+            fresh=fresh,
+        )
+
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        delta: Number | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Charge the cost, then measure, add noise and finish; see `Session.sql`."""
+        return self.query().release(
+            epsilon=epsilon,
+            rho=rho,
+            share=share,
+            error=error,
+            confidence=confidence,
+            delta=delta,
+            fresh=fresh,
+        )
+
+    def collect(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: an answer has a price, which `release` asks for."""
+        raise QueryError(
+            "answers are released, not collected",
+            why="each answer is charged to the session's budget, so its cost has to be said",
+            fix=".release(epsilon=0.1)",
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._table.columns)
+
+    def _schema(self) -> Mapping[str, pl.DataType]:
+        """The types by which selectors choose; they follow from the analysis."""
+        return {name: polars_type(domain.type) for name, domain in self.query().columns.items()}
+
+    def _with(self, table: NoisyTable, method: str, arguments: str) -> Summary:
+        return Summary(table, self._analyse, f"{self._written}.{method}({arguments})")
+
+    def __repr__(self) -> str:
+        return f"<Summary: {', '.join(self.columns)}; .release(epsilon=...) answers it>"
+
+
+def _for_each(given: bool | Sequence[bool], count: int) -> list[bool]:
+    listed = [given] * count if isinstance(given, bool) else list(given)
+    if len(listed) != count:
+        raise ParameterError(
+            f"{len(listed)} directions for {count} columns",
+            why="each column to sort by has one, or all share one",
+            fix="descending=True, or a list with one for each column",
+        )
+    return listed
+
+
+def _rows(n: int) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ParameterError(
+            f"{n!r} is not a number of rows",
+            why="rows are counted from the start",
+            fix=".head(5)",
+        )
+    return n
