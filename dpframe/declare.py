@@ -90,6 +90,8 @@ class Storage:
     high: int | None = None
     exact: bool = True
     """Whether it is read without a conversion."""
+    decimals: int | None = None
+    """The decimal places of a decimal number."""
 
 
 def readable(stored: Storage) -> tuple[str, str]:
@@ -285,7 +287,14 @@ def _range_domain(declared: Range, stored: Storage) -> Domain:
         low, high = float(low), float(high)
         if not (abs(low) <= 1e200 and abs(high) <= 1e200):
             raise ValueError(f"{declared!r} is wider than 1e200")
-    return Domain(kind, low, high, declared.nullable, null_is_value=declared.nullable)
+    return Domain(
+        kind,
+        low,
+        high,
+        declared.nullable,
+        null_is_value=declared.nullable,
+        decimals=stored.decimals,
+    )
 
 
 def _bound(end: object, kind: Type, name: str) -> Any:

@@ -293,6 +293,8 @@ class Query:
                 why="it is spent on choosing keys, and this query has none to choose",
                 fix="leave delta= out",
             )
+        if delta is None and self._compiled.private:
+            delta = self._said.delta
         return self._said.cost(Cost(epsilon, rho, share, error, confidence, delta))
 
     def _settled(self, fresh: bool) -> Compiled:

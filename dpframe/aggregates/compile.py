@@ -31,7 +31,7 @@ from dpframe.declare import Table
 from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
-from dpframe.plan.parts import CodedSum, Part
+from dpframe.plan.parts import Part, step_of
 from dpframe.plan.rules import mode_as_winner
 
 
@@ -184,9 +184,7 @@ class Layout:
 
     def step(self, index: int) -> float:
         """The value of one integer step of a part."""
-        part = self.parts[index]
-        shift = part.coding.shift if isinstance(part, CodedSum) else 0
-        return math.ldexp(1.0, -(shift + self.bits[index]))
+        return float(step_of(self.parts[index], self.bits[index]))
 
 
 def layout_for(compiled: Compiled, norm: int) -> Layout:
@@ -238,8 +236,7 @@ def _noise_size(part: Part, context: Context) -> float:
         if context.norm == 1 and found.l1 is not None
         else math.sqrt(found.l2_squared)
     )
-    shift = part.coding.shift if isinstance(part, CodedSum) else 0
-    return math.ldexp(size, -(shift + extra_bits(part, context)))
+    return size * float(step_of(part, extra_bits(part, context)))
 
 
 def _error_alone(recipe: Recipe, sizes: Mapping[Part, float], norm: int) -> float:

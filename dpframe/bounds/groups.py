@@ -142,7 +142,7 @@ class _Work:
         codes: Expr = self.measure(measure, Domain(Type.INT, low, high), call)
         if not coding.is_integer:
             codes = Call("cast", (codes,), ("DOUBLE",), call.place)
-            codes = Call("multiply", (codes, literal(2.0**-coding.shift)), place=call.place)
+            codes = Call("divide", (codes, literal(float(coding.scale))), place=call.place)
         return codes, found
 
     def sum(self, call: AggregateCall) -> Expr:

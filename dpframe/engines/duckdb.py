@@ -59,8 +59,10 @@ def duckdb_storage(name: str) -> Storage:
         return Storage(Type.INT, name, *_INTEGERS[name])
     if name in _PLAIN:
         return Storage(_PLAIN[name], name)
-    if name == "FLOAT" or re.fullmatch(r"DECIMAL\(\d+,\s*\d+\)", name):
-        return Storage(Type.FLOAT, name, exact=False)
+    decimal = re.fullmatch(r"DECIMAL\(\d+,\s*(\d+)\)", name)
+    if name == "FLOAT" or decimal:
+        places = int(decimal.group(1)) if decimal else None
+        return Storage(Type.FLOAT, name, exact=False, decimals=places)
     if name.startswith("ENUM("):
         return Storage(Type.TEXT, "ENUM", exact=False)
     return Storage(None, name)

@@ -202,7 +202,7 @@ def _grid_code(part: CodedSum, table: Table) -> str:
     low, high = (duckdb_literal(coding.value(code)) for code in (coding.low, coding.high))
     return (
         f"CASE WHEN {value} BETWEEN {low} AND {high}"
-        f" THEN CAST({value} * {duckdb_literal(2.0**coding.shift)} AS BIGINT)"
+        f" THEN CAST({value} * {duckdb_literal(float(coding.scale))} AS BIGINT)"
         f" WHEN {value} < {low} THEN {coding.low}"
         f" WHEN {value} <= {INFINITY} THEN {coding.high}{otherwise} END"
     )

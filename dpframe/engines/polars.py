@@ -73,7 +73,8 @@ def polars_storage(dtype: pl.DataType) -> Storage:
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
         return Storage(Type.TIMESTAMP, str(dtype))
     if isinstance(dtype, pl.Float32 | pl.Decimal):
-        return Storage(Type.FLOAT, str(dtype), exact=False)
+        places = dtype.scale if isinstance(dtype, pl.Decimal) else None
+        return Storage(Type.FLOAT, str(dtype), exact=False, decimals=places)
     if isinstance(dtype, pl.Enum | pl.Categorical):
         return Storage(Type.TEXT, str(dtype).split("(")[0], exact=False)
     return Storage(None, str(dtype))

@@ -168,7 +168,7 @@ def code_of(part: CodedSum, table: Table) -> pl.Expr:
                     value = value.fill_nan(None).fill_null(domain.low)
         low, high = coding.value(coding.low), coding.value(coding.high)
         bounded = value.cast(pl.Float64).fill_nan(None).clip(low, high)
-        scaled = bounded * (2.0**coding.shift)
+        scaled = bounded * float(coding.scale)
         code = scaled.round(0, mode="half_to_even").cast(pl.Int64)
     if part.condition is None:
         return code

@@ -107,6 +107,14 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
             fix="GROUP BY ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a, b), (a), ())",
         )
     if group.args.get("all"):
+        if group.expressions:
+            raise sql_error(
+                group.expressions[0],
+                text,
+                "GROUP BY ALL takes no other keys",
+                why="it groups by every column of SELECT that is no aggregate",
+                fix="GROUP BY ALL, or list the keys",
+            )
         items = [item.unalias() for item in select.expressions]
         keys = [i for i in items if not i.find(exp.AggFunc)]
     elif group.expressions:

@@ -29,7 +29,7 @@ It keeps noise scales within 2^50 and the products of weighting within 128 bits.
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """Integer codes in [`low`, `high`]; one unit of value is 2^`shift` codes.
+    """Integer codes in [`low`, `high`]; one unit of value is 2^`shift`, or 10^`decimals`, codes.
 
     `is_integer` says that values are integers and their codes are the values themselves.
     """
@@ -38,6 +38,12 @@ class Coding:
     high: int
     shift: int
     is_integer: bool
+    decimals: int = 0
+
+    @property
+    def scale(self) -> Fraction:
+        """How many codes one unit of value is."""
+        return Fraction(10) ** self.decimals * Fraction(2) ** self.shift
 
     @property
     def centre(self) -> int:
@@ -50,7 +56,7 @@ class Coding:
 
     def value(self, code: int | Fraction) -> float:
         """The number that a code stands for."""
-        return float(Fraction(code) / Fraction(2) ** self.shift)
+        return float(Fraction(code) / self.scale)
 
 
 def coding_for(domain: Domain, max_rows: int = 1) -> Coding:
@@ -65,9 +71,31 @@ def coding_for(domain: Domain, max_rows: int = 1) -> Coding:
     largest = max(abs(low), abs(high))
     if domain.type is not Type.FLOAT and largest * max_rows <= LARGEST_PLAIN_INTEGER:
         return Coding(int(low), int(high), 0, is_integer=True)
+    exact = _decimal_coding(domain, low, high, max_rows)
+    if exact is not None:
+        return exact
     room = GRID_BITS - (max_rows - 1).bit_length()
     size = math.frexp(float(largest))[1] if largest else 0
     # Both the scale and its products with values must be normal doubles, hence exact.
     shift = min(max(room - size, -960), 960)
     scale = Fraction(2) ** shift
     return Coding(round(low * scale), round(high * scale), shift, is_integer=False)
+
+
+def _decimal_coding(domain: Domain, low: Fraction, high: Fraction, max_rows: int) -> Coding | None:
+    """Decimals as whole numbers of their last place, where those are small enough.
+
+    A decimal is read as the nearest double, which is off by less than 2^-12 of its last place, so
+    that rounding finds the decimal again: its sums are exact.
+
+    >>> _decimal_coding(Domain(Type.FLOAT, decimals=2), Fraction(0), Fraction(9), 1)
+    Coding(low=0, high=900, shift=0, is_integer=False, decimals=2)
+    """
+    if domain.decimals is None:
+        return None
+    scale = Fraction(10) ** domain.decimals
+    first, last = math.ceil(low * scale), math.floor(high * scale)
+    small = max(abs(low), abs(high)) * scale * max_rows <= LARGEST_PLAIN_INTEGER
+    if not small or first > last:
+        return None
+    return Coding(first, last, 0, is_integer=False, decimals=domain.decimals)

@@ -78,6 +78,8 @@ class Domain:
     nullable: bool = True
     values: tuple[Any, ...] | None = None
     null_is_value: bool = True
+    decimals: int | None = None
+    """How many decimal places values have at most, where the column's own type says so."""
 
     @property
     def is_bounded(self) -> bool:

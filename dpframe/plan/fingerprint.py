@@ -70,7 +70,7 @@ def canonical_part(part: Part) -> str:
             return f"CountDistinct({canonical(part.expr)})[{where}]"
         case CodedSum():
             coding = part.coding
-            grid = f"{coding.low},{coding.high},{coding.shift},{coding.is_integer},{part.centre}"
+            grid = f"{coding.low},{coding.high},{coding.scale},{coding.is_integer},{part.centre}"
             return f"CodedSum({canonical(part.expr)};{grid})[{where}]"
     raise InternalError(f"no fingerprint for a {type(part).__name__}")
 

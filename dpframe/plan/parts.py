@@ -6,6 +6,7 @@ Front ends, engines, budget and mechanisms know parts, never aggregates by name.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dpframe.plan.coding import Coding
 from dpframe.plan.domains import Type
@@ -55,3 +56,9 @@ class CodedSum(Part):
     def magnitude(self) -> int:
         """The most that one row moves the sum by."""
         return self.coding.magnitude(self.centre)
+
+
+def step_of(part: Part, bits: int) -> Fraction:
+    """The value of one integer step of a part that is measured some bits finer than its code."""
+    scale = part.coding.scale if isinstance(part, CodedSum) else Fraction(1)
+    return 1 / (scale * (1 << bits))

@@ -29,7 +29,7 @@ from dpframe.mechanisms import ExponentialMechanism, PermuteAndFlip, Source, Top
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.nodes import Aggregate, Project
-from dpframe.plan.parts import CodedSum, Part
+from dpframe.plan.parts import CodedSum, Part, step_of
 from dpframe.release.cost import Cost, single_cost
 
 _NORM = 1
@@ -192,7 +192,7 @@ def _on_one_grid(
     """Integer weights for every part, and the value of one step of the weighted sum."""
     index = {part: i for i, part in enumerate(layout.parts)}
     values = [
-        {index[part]: c * _step(part, layout.bits[index[part]]) for part, c in found.items()}
+        {index[part]: c * step_of(part, layout.bits[index[part]]) for part, c in found.items()}
         for found in combinations
     ]
     everything = [v for column in values for v in column.values() if v]
@@ -200,11 +200,6 @@ def _on_one_grid(
     numerator = math.gcd(*(int(v * denominator) for v in everything))
     step = Fraction(max(numerator, 1), denominator)
     return step, tuple({i: sign * int(v / step) for i, v in column.items()} for column in values)
-
-
-def _step(part: Part, bits: int) -> Fraction:
-    shift = part.coding.shift if isinstance(part, CodedSum) else 0
-    return Fraction(1, 2) ** (shift + bits)
 
 
 def _is_monotone(compiled: Compiled, layout: Layout, weights: tuple[dict[int, int], ...]) -> bool:

@@ -22,7 +22,7 @@ from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import CountDistinct, CountUnits, Part
+from dpframe.plan.parts import CountDistinct, CountUnits, Part, step_of
 from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
@@ -233,7 +233,8 @@ def _found_in(
                 continue
             deviation = math.hypot(
                 *(
-                    recipe.weights[role] * found.deviation(_step(recipe.parts[role], found.bits))
+                    recipe.weights[role]
+                    * found.deviation(float(step_of(recipe.parts[role], found.bits)))
                     for role, found in there.items()
                 )
             )
@@ -258,11 +259,6 @@ def _found_in(
     laws = tuple(m.law for m in measured if m is not None)
     values = tuple(_in_query_order(compiled, m.values) for m in measured if m is not None)
     return NoisyParts(compiled, layout, laws, values)
-
-
-def _step(part: Part, bits: int) -> float:
-    shift = getattr(getattr(part, "coding", None), "shift", 0)
-    return 2.0 ** -(shift + bits)
 
 
 def _in_query_order(compiled: Compiled, values: tuple[int, ...]) -> tuple[int, ...]:

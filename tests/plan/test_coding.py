@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,6 +17,7 @@ from dpframe.aggregates.compile import layout_for
 from dpframe.engines.base import request_for
 from dpframe.plan.coding import GRID_BITS, LARGEST_PLAIN_INTEGER, coding_for
 from dpframe.plan.domains import Domain, Type
+from dpframe.plan.parts import CodedSum, step_of
 
 BOUNDS = st.floats(-1e200, 1e200, allow_nan=False)
 
@@ -84,3 +87,20 @@ def test_engines_sum_the_codes_of_exact_arithmetic(
         assert measured == expected - part.centre * sum(  # type: ignore[attr-defined]
             1 for v in values if v is not None and not math.isnan(v)
         )
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("unit", [None, dp.Unit("u", max_rows=4)])
+def test_sums_of_decimals_are_exact(engine: Any, unit: dp.Unit | None) -> None:
+    cells = [Decimal(n) / 100 for n in range(-500, 30_000, 7)]
+    frame = pl.DataFrame({"x": pl.Series(cells, dtype=pl.Decimal(12, 2)), "u": range(len(cells))})
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", frame, columns={"x": dp.Range(0, 250)}, unit=unit, engine=engine)
+    compiled = session.query("SELECT SUM(x) FROM t")._compiled
+    layout = layout_for(compiled, 1)
+    found = session._engines["t"].measure(request_for(compiled, layout))
+    exact = sum(min(max(cell, Decimal(0)), Decimal(250)) for cell in cells)
+    part = layout.parts[0]
+    assert isinstance(part, CodedSum)
+    total = Fraction(found[0][0]) * step_of(part, layout.bits[0])
+    assert total + (part.centre * len(cells)) / part.coding.scale == Fraction(exact)
