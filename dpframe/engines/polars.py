@@ -18,7 +18,15 @@ from dpframe.engines.base import (
     sum_that_counts,
     withhold_rows,
 )
-from dpframe.engines.polars_exprs import Read, code_of, polars_of, reader, stored, with_stages
+from dpframe.engines.polars_exprs import (
+    Read,
+    code_of,
+    computed,
+    polars_of,
+    reader,
+    stored,
+    with_stages,
+)
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
@@ -112,7 +120,7 @@ class PolarsEngine(Engine):
         staged = [staging.rewrite(e.expr) for e in exprs]
         columns = [polars_of(e, column).alias(f"c{i}") for i, e in enumerate(staged)]
         rows = with_stages(table.lazy(), staging.stages, column)
-        return withhold_rows(self.name, lambda: rows.with_columns(columns).collect()).select(
+        return withhold_rows(self.name, lambda: computed(rows, columns).collect()).select(
             pl.col(f"c{i}").cast(POLARS_TYPES[e.domain.type]) for i, e in enumerate(exprs)
         )
 
@@ -171,8 +179,7 @@ class PolarsEngine(Engine):
                 columns.append(_value(part, read).alias(f"d{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        # Not `select`: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes a single row.
-        return rows.with_columns(columns)
+        return computed(rows, columns) if columns else rows
 
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""

@@ -8,7 +8,14 @@ import polars as pl
 
 from dpframe.bounds.rows import UNIT, Grouped, Joined, Measure, Selected, Source, Stacked, Stored
 from dpframe.declare import Table
-from dpframe.engines.polars_exprs import code_of, polars_of, read_column, reader, with_stages
+from dpframe.engines.polars_exprs import (
+    code_of,
+    computed,
+    polars_of,
+    read_column,
+    reader,
+    with_stages,
+)
 from dpframe.plan.domains import INT64, Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
@@ -47,8 +54,7 @@ def selected_frame(selected: Selected, frames: Frames) -> pl.LazyFrame:
         rows = rows.filter(polars_of(where, read))
     if not columns:
         return rows.select(pl.int_range(pl.len()).alias("one"))  # the rows still count
-    # Not `select` at once: of constants alone it makes a single row.
-    return rows.with_columns(columns).select(column(c.meta.output_name()) for c in columns)
+    return computed(rows, columns)
 
 
 def shared_unit(table: Table) -> pl.Expr:
