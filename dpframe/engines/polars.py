@@ -21,6 +21,7 @@ from dpframe.engines.base import (
 from dpframe.engines.polars_exprs import (
     Read,
     code_of,
+    computed,
     polars_of,
     reader,
     row_mask,
@@ -34,9 +35,6 @@ from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import CodedSum, CountDistinct, CountUnits
 from dpframe.plan.stages import Staging
-
-OWN = "__dpframe_own_"
-"""What names of computed columns begin with, while those of the table are still there."""
 
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
     pl.Int8(): (8, True),
@@ -124,7 +122,7 @@ class PolarsEngine(Engine):
         staged = [staging.rewrite(e.expr) for e in exprs]
         columns = [polars_of(e, column).alias(f"c{i}") for i, e in enumerate(staged)]
         rows = with_stages(table.lazy(), staging.stages, column)
-        return withhold_rows(self.name, lambda: rows.with_columns(columns).collect()).select(
+        return withhold_rows(self.name, lambda: computed(rows, columns).collect()).select(
             pl.col(f"c{i}").cast(POLARS_TYPES[e.domain.type]) for i, e in enumerate(exprs)
         )
 
@@ -183,14 +181,7 @@ class PolarsEngine(Engine):
                 columns.append(_value(part, read).alias(f"d{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        # Not `select` at once: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes one row.
-        # And not under the final names: where a column of the table is called c1 as well, Polars
-        # may compute other columns from the new one.
-        names = [found.meta.output_name() for found in columns]
-        beside = rows.with_columns(
-            found.alias(f"{OWN}{n}") for found, n in zip(columns, names, strict=True)
-        )
-        return beside.select(pl.col(f"{OWN}{n}").alias(n) for n in names) if names else rows
+        return computed(rows, columns) if columns else rows
 
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""

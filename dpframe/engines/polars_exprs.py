@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ from dpframe.plan.exprs import Call, Column, Expr, Literal, columns_of
 from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.nodes import RESERVED
 from dpframe.plan.parts import CodedSum
 from dpframe.plan.stages import STAGED, Stages
 
@@ -47,6 +48,23 @@ def polars_of(expr: Expr, read: Read) -> pl.Expr:
 def reader(table: Table) -> Read:
     """Reads every column of a table through its declared domain."""
     return lambda name: pl.col(name) if name.startswith(STAGED) else read_column(table, name)
+
+
+def computed(rows: pl.LazyFrame, columns: Sequence[pl.Expr]) -> pl.LazyFrame:
+    """These columns and no others, each under its name.
+
+    They are computed under names that are not taken. Polars merges steps, and then a column that
+    takes the name of one that others still read is read in its place: of a table with a text called
+    "c1", the codes of a sum were read instead.
+    """
+    prefix, taken = f"{RESERVED}_own", rows.collect_schema().names()
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    own = [f"{prefix}{i}" for i in range(len(columns))]
+    # Not `select` at once: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes a single row.
+    apart = rows.with_columns(c.alias(name) for c, name in zip(columns, own, strict=True))
+    names = [c.meta.output_name() for c in columns]
+    return apart.select(pl.col(o).alias(n) for o, n in zip(own, names, strict=True))
 
 
 def with_stages(rows: pl.LazyFrame, stages: Stages, read: Read) -> pl.LazyFrame:

@@ -20,6 +20,7 @@ from dpframe.bounds.rows import (
 from dpframe.declare import Table
 from dpframe.engines.polars_exprs import (
     code_of,
+    computed,
     polars_of,
     read_column,
     reader,
@@ -64,8 +65,7 @@ def selected_frame(selected: Selected, frames: Frames) -> pl.LazyFrame:
         rows = rows.filter(row_mask(where, table, read))
     if not columns:
         return rows.select(pl.int_range(pl.len()).alias("one"))  # the rows still count
-    # Not `select` at once: of constants alone it makes a single row.
-    return rows.with_columns(columns).select(column(c.meta.output_name()) for c in columns)
+    return computed(rows, columns)
 
 
 def shared_unit(table: Table) -> pl.Expr:

@@ -333,6 +333,23 @@ def test_a_column_of_the_table_may_be_called_as_one_of_ours(engine_name: Any) ->
     assert found[:2] == [[0, 0, 0], [-1000, 0, 0]]
 
 
+def test_columns_called_like_those_of_the_engine_stay_apart(engine_name: Any) -> None:
+    """Polars merged steps, and the codes of a sum were read for a text that is called "c1"."""
+    frame = pl.DataFrame({"w0": [7, 7], "c1": ["er", "er"], "u": [1, 2], "k0": [5, 5]})
+    columns = {
+        "w0": dp.Range(-(2**63), 2**63 - 1),
+        "c1": dp.Keys(["er", "gp"]),
+        "k0": dp.Range(0, 9),
+    }
+    for unit, one in ((None, 1), (dp.Unit("u", max_rows=2), 1 << 20)):
+        for select in ("CORR(1, w0)", "CORR(1, k0)", "AVG(w0), AVG(k0), VAR_POP(k0)"):
+            for key in ("", "c1, ", "k0, "):
+                asked = f"SELECT {key}COUNT(TRIM(c1)) AS n, {select} FROM t"
+                asked += f" GROUP BY {key[:-2]}" if key else ""
+                found = answer(frame, asked, columns=columns, unit=unit, engine=engine_name)
+                assert sum(found[0]) == 2 * one
+
+
 def test_a_value_beyond_the_last_key_is_no_key(engine_name: Any) -> None:
     frame = pl.DataFrame({"x": [1, 2, 99, -5], "b": [True, False, False, None]})
     columns = {"x": dp.Keys([1, 2, 3]), "b": dp.Keys([True])}
