@@ -186,8 +186,10 @@ class Grammar:
         if depth == 0 or self.draw.random() < 0.15:
             return self.table()
         build = self.draw.choice(
-            [self.projected, self.grouped, self.stacked, self.joined, self.joined]
-            + [self.with_public, self.with_public, self.matching, self.wrong]
+            [
+                *(self.projected, self.grouped, self.stacked, self.matching, self.wrong),
+                *(self.joined, self.joined, self.with_public, self.with_public),
+            ]
         )
         return f"({build(depth - 1)})"
 
