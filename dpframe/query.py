@@ -17,16 +17,17 @@ from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
 from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
-from dpframe.release.choice import Choice, ballot_of, choice_offer, choose
+from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
 from dpframe.release.consistency import reconciled
-from dpframe.release.cost import Cost, offer_for
-from dpframe.release.explain import explain
+from dpframe.release.cost import Cost, offer_for, single_cost
+from dpframe.release.explain import explain, explain_contest
 from dpframe.release.kept_keys import kept_keys, with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key
 from dpframe.release.table import Release
+from dpframe.release.winners import Contest, contest_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,11 @@ class Query:
         """What a release would be charged. It spends nothing."""
         cost = self._cost(epsilon, rho, share, error, confidence, delta)
         compiled = self._settled(fresh)
-        if not fresh and self._known(compiled, cost) is not None:
+        if not fresh and self._is_free(compiled, cost):
             return Loss.none()
-        return self._offer(compiled, cost).loss
+        offer = self._offer(compiled, cost)
+        contest = self._contest(compiled, cost, offer)
+        return offer.loss if contest is None else contest[1].loss
 
     def explain(
         self,
@@ -133,17 +136,21 @@ class Query:
             self._asking.ledger,
         )
         room, compiled = ledger.room, self._settled(fresh)
-        if not fresh and self._known(compiled, cost) is not None:
+        if not fresh and self._is_free(compiled, cost):
             free = "nothing: every part was measured before (fresh=True measures again)"
             return explain(compiled, None, free, str(room))
         if not cost.is_said and not self._asking.default_share and not compiled.table.public:
             unsaid = "to be said: explain(epsilon=0.1) shows the noise and its error"
             return explain(compiled, None, unsaid, str(room))
         offer = self._offer(compiled, cost)
+        contest = self._contest(compiled, cost, offer)
+        loss = offer.loss if contest is None else contest[1].loss
         remains = f"it would be refused: only {room} remains"
-        if ledger.filter.admits(ledger.spent, offer.loss):
-            remains = str(ledger.filter.room(ledger.filter.after(ledger.spent, offer.loss)))
-        return explain(compiled, offer, str(offer.loss), remains)
+        if ledger.filter.admits(ledger.spent, loss):
+            remains = str(ledger.filter.room(ledger.filter.after(ledger.spent, loss)))
+        if contest is not None:
+            return explain_contest(*contest, remains)
+        return explain(compiled, offer, str(loss), remains)
 
     def release(
         self,
@@ -173,7 +180,13 @@ class Query:
             note = "measured before: no cost"
             parts = reconciled(known)
             return Release(parts, Loss.none(), self._asking.source, note=note, reused=True)
+        winners = None if fresh else self._known_winners(compiled)
+        if winners is not None:
+            return winners
         offer = self._offer(compiled, cost)
+        contest = self._contest(compiled, cost, offer)
+        if contest is not None:
+            return self._winners(*contest)
         if compiled.table.public:
             if compiled.awaits_keys:
                 compiled = compiled.with_keys(every_key(compiled, self._engine))
@@ -219,10 +232,51 @@ class Query:
             offer.loss,
             asked=self._asked,
             mechanism=offer.name,
-            scale=f"{float(offer.mechanism.scale):.6g}",
+            scale=offer.scale,
         )
         measured = self._engine.measure(request_for(self._compiled, ballot.layout))
-        return choose(ballot, offer, measured, asking.source)
+        return Choice(ballot, offer, choose(ballot, offer, measured, asking.source))
+
+    def _contest(
+        self, compiled: Compiled, cost: Cost, counts: Offer
+    ) -> tuple[Contest, ChoiceOffer] | None:
+        """How to choose winners, if the query asks for no more and noisy scores are no better."""
+        contest, asking = contest_of(compiled), self._asking
+        if contest is None or single_cost(cost, asking.default_share)[0] == "error":
+            return None
+        try:
+            found = choice_offer(
+                contest.ballot, contest.k, cost, asking.budget, asking.default_share
+            )
+        except ParameterError:  # a cost so small that there is no such noise
+            return None
+        return (contest, found) if contest.is_better(found, counts) else None
+
+    def _winners(self, contest: Contest, choice: ChoiceOffer) -> Release:
+        """Charge, then choose."""
+        source, loss = self._asking.source, choice.loss
+        _warn(loss, contest.compiled, self._asking)
+        charge = self._asking.ledger.charge(
+            loss, asked=self._asked, mechanism=choice.name, scale=choice.scale
+        )
+        version = self._version()
+        winners = contest.hold(self._engine, choice, source)
+        if version is not None and self._version() == version:
+            charge.store(contest.kept(winners, choice, version))
+        note = f"{contest.note(choice)}; cost: {loss}"
+        return Release(contest.released(winners), loss, source, note=note)
+
+    def _known_winners(self, compiled: Compiled) -> Release | None:
+        """Winners of the same contest, from an earlier release."""
+        contest, version = contest_of(compiled), self._version()
+        found = None
+        if contest is not None and version is not None:
+            found = contest.known(self._asking.ledger.find, version)
+        if contest is None or found is None:
+            return None
+        winners, note = found
+        parts, note = contest.released(winners), f"{note}; chosen before: no cost"
+        return Release(parts, Loss.none(), self._asking.source, note=note, reused=True)
 
     def _cost(
         self,
@@ -259,6 +313,10 @@ class Query:
             names = [name for name, _ in compiled.aggregates]
             limits = {name: offer.deviation(i) for i, name in enumerate(names)}
         return reusable(compiled, self._asking.ledger.find, version, limits)
+
+    def _is_free(self, compiled: Compiled, cost: Cost) -> bool:
+        known = self._known(compiled, cost) is not None
+        return known or self._known_winners(compiled) is not None
 
     def _offer(self, compiled: Compiled, cost: Cost) -> Offer:
         asking = self._asking

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dpframe.aggregates.compile import compile_plan, tables_of
 from dpframe.bounds.derive import visible_table
@@ -30,6 +30,8 @@ from dpframe.mechanisms import Source
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
 from dpframe.query import Asking, Query, Said
+from dpframe.ranges import Learning, open_arguments
+from dpframe.regression import Regression, Scales
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.explain import unit_text
@@ -209,6 +211,7 @@ class Session:
         confidence: float | None = None,
         delta: Number | None = None,
         keys: Mapping[str, Iterable[Any]] | None = None,
+        bounds: Literal["auto"] | None = None,
         fresh: bool = False,
         dialect: str = "duckdb",
     ) -> Release:
@@ -226,7 +229,14 @@ class Session:
 
         `dialect` is the one that the text is written in: "postgres", "spark", "bigquery" and more.
         GoogleSQL's `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)` says its own cost.
+
+        With `bounds="auto"`, what is added up without a declared range gets one that is learned
+        for a fifth of the cost; the release shows it.
         """
+        if bounds is not None:
+            return self._learning(text, keys, dialect).release(
+                bounds, Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh
+            )
         return self.query(text, keys=keys, dialect=dialect).release(
             epsilon=epsilon,
             rho=rho,
@@ -258,6 +268,27 @@ class Session:
         """
         cost = Cost(epsilon, rho, share)
         return self.query(text, keys=keys, dialect=dialect).choose(cost, k=k, largest=largest)
+
+    def linear_regression(
+        self,
+        table: str,
+        y: str,
+        x: Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        fresh: bool = False,
+    ) -> Regression:
+        """Explain a column by others: the line of least squares, with standard errors.
+
+        All columns are numbers with declared ranges; rows with a NULL in one of them are left out.
+        """
+        found = self.table(table)._rows.table
+        scales = Scales.of(found, y, [x] if isinstance(x, str) else list(x))
+        asked = f"linear_regression({table!r}, {y!r}, x={list(scales.names[:-1])!r})"
+        query = self._analysed(scales.plan(found), asked)
+        return Regression(scales, query.release(epsilon=epsilon, rho=rho, share=share, fresh=fresh))
 
     def query(
         self,
@@ -303,23 +334,46 @@ class Session:
         keys: Mapping[str, Iterable[Any]] | None = None,
         said: Said | None = None,
     ) -> Query:
-        names = tables_of(plan)
-        engine, tables = self._opened(names)
-        tables = {name: self._with_learned(tables[name]) for name in names}
-        if keys is not None:
-            tables = with_keys(tables, keys)
-        lowering = Lowering(tables, lambda chosen: self._is_unique(engine, chosen))
+        engine, lowering = self._lowering(plan, keys)
         compiled = compile_plan(plan, lowering, engine.evaluate)
         PostProcessing(compiled).check()
         for budget in (self._ledger.budget, self._own_budget):
             refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
+        names = tables_of(plan)
         return Query(asking, compiled, engine, lambda: self._version(names), asked, said)
+
+    def _lowering(
+        self, plan: Node, keys: Mapping[str, Iterable[Any]] | None = None
+    ) -> tuple[Engine, Lowering]:
+        """The engine that a plan runs on, and what follows of its rows from its tables."""
+        names = tables_of(plan)
+        engine, tables = self._opened(names)
+        tables = {name: self._with_learned(tables[name]) for name in names}
+        if keys is not None:
+            tables = with_keys(tables, keys)
+        return engine, Lowering(tables, lambda chosen: self._is_unique(engine, chosen))
 
     def _described(self, node: Node) -> Table:
         """What is known of the columns of rows that several tables may have been made into."""
-        engine, tables = self._opened(tables_of(node))
-        return visible_table(Lowering(tables, engine.is_unique).rows(node))
+        _, lowering = self._lowering(node)
+        return visible_table(lowering.rows(node))
+
+    def _learning(
+        self, text: str, keys: Mapping[str, Iterable[Any]] | None, dialect: str
+    ) -> Learning:
+        """A query whose missing ranges are learned first."""
+        from dpframe.frontends.sql import plan_of
+
+        plan = plan_of(text, self._tables, dialect)
+        return Learning(
+            plan,
+            open_arguments(plan, self._lowering(plan)[1]),
+            lambda changed: self._analysed(changed, text, keys),
+            self._ledger,
+            text,
+            self._queries,
+        )
 
     def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:
         """One engine over these tables, and the tables as it stores them."""

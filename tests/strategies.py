@@ -1011,6 +1011,10 @@ def statements(draw: Draw, world: World) -> str:
         group_by.append({0: alias, 1: str(len(items))}.get(form, key))
     for i, found in enumerate(aggregates):
         items.append(_finished(rows, found, aggregates) + (f" AS a{i}" if rows.below(2) else ""))
+    if keys and rows.below(8) == 0:
+        listed, order = ", ".join(keys), rows.pick("", " DESC")
+        text = f"SELECT {listed} FROM t WHERE {_where(rows)} GROUP BY {listed}"
+        return f"{text} ORDER BY {aggregates[0]}{order} LIMIT {rows.pick(1, 2)}"
     text = f"SELECT {', '.join(items)} FROM t"
     if rows.below(5) < 3:
         text += f" WHERE {_where(rows)}"
@@ -1034,18 +1038,29 @@ def _where(rows: Grammar) -> str:
     return " AND ".join(rows.about_a_column().text for _ in range(1 + rows.below(3)))
 
 
+_OF_ONE = ("VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "SKEWNESS", "KURTOSIS")
+_OF_TWO = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
+
+
 def _aggregate(rows: Grammar, unit: str) -> str:
     depth = rows.pick(0, 1, 1, 2, 2, 3)
-    match rows.below(10):
+    match rows.below(12):
+        case 10:
+            text = f"{rows.pick(*_OF_ONE)}({rows.bounded_number(rows.pick(0, 1))})"
+        case 11:
+            y, x = (rows.bounded_number(rows.pick(0, 0, 1)) for _ in range(2))
+            text = f"{rows.pick(*_OF_TWO)}({y}, {x})"
         case 0:
             text = "COUNT(*)"
         case 1:
             text = f"COUNT({rows.any(depth).text})"
         case 2:
             text = f"COUNT_IF({rows.condition(depth).text})"
-        case 3 if unit:
+        case 3 if unit and rows.below(2):
             text = f"COUNT(DISTINCT {unit})"
-        case 3 | 4 | 5 | 6:
+        case 3:
+            text = f"COUNT(DISTINCT {rows.any(depth).text})"
+        case 4 | 5 | 6:
             text = f"SUM({rows.bounded_number(depth)})"
         case _:
             text = f"AVG({rows.bounded_number(depth)})"

@@ -28,6 +28,8 @@ DOORS: dict[str, set[str]] = {
     "engines": {"aggregates", "bounds", "declare", "plan"},
     "release": {"aggregates", "bounds", "budget", "declare", "engines", "mechanisms", "plan"},
     "query": {"aggregates", "bounds", "budget", "engines", "mechanisms", "plan", "release"},
+    "ranges": {"bounds", "budget", "plan", "query", "release"},
+    "regression": {"budget", "declare", "plan", "release"},
     # What a user holds: questions to be, and those that were analysed.
     "summary": {"budget", "frontends", "plan", "query", "release"},
     "frame": {"bounds", "declare", "frontends", "plan", "release", "summary"},
@@ -42,6 +44,8 @@ DOORS: dict[str, set[str]] = {
         "mechanisms",
         "plan",
         "query",
+        "ranges",
+        "regression",
         "release",
     },
     "namespace": {"budget", "declare", "frame", "session"},

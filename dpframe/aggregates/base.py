@@ -115,8 +115,8 @@ def not_distinct(call: AggregateCall) -> None:
         raise refused(
             call,
             "is not supported",
-            why="distinct values of a column are not measured; ignoring DISTINCT would be wrong",
-            fix=f"{call.name}(x) without DISTINCT, or COUNT(DISTINCT unit_column)",
+            why="distinct values are counted, not added up; ignoring DISTINCT would be wrong",
+            fix=f"{call.name}(x) without DISTINCT, or COUNT(DISTINCT x)",
         )
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 import polars as pl
 
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
+from dpframe.aggregates.refused import REFUSED
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.guard import guarded
 from dpframe.bounds.keys import (
@@ -31,6 +32,7 @@ from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
 from dpframe.plan.parts import CodedSum, Part
+from dpframe.plan.rules import mode_as_winner
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ class Compiled:
 
 def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled:
     """Analyse a plan; whatever is not proven bounded is refused."""
+    plan = mode_as_winner(plan)
     node = aggregate_of(plan)
     needed = [expr for _, expr in (*node.keys, *node.aggregates)]
     rows = lowering.rows(node.parent, frozenset(c for e in needed for c in columns_of(e)))
@@ -149,6 +152,9 @@ def _refuse_unit_as_key(keys: Sequence[tuple[str, Expr]], table: Table) -> None:
 def _resolve(call: Expr, scope: Scope) -> Aggregate:
     assert isinstance(call, AggregateCall)
     found = AGGREGATES.get(call.name)
+    if call.name in REFUSED:
+        why, fix = REFUSED[call.name]
+        raise refused(call, "cannot be released", why=why, fix=fix)
     if found is None:
         near = difflib.get_close_matches(call.name, AGGREGATES, n=1)
         known = ", ".join(sorted(AGGREGATES))

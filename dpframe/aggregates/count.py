@@ -1,4 +1,4 @@
-"""COUNT: of rows, of values, of units."""
+"""COUNT: of rows, of values, of units, of different values."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from dpframe.aggregates.base import (
 from dpframe.bounds.analysis import condition, refused
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Call, Column, conjunction, conjuncts
-from dpframe.plan.parts import CountRows, CountUnits, Part
+from dpframe.plan.parts import CountDistinct, CountRows, CountUnits, Part
 
 
 @aggregate
 @dataclass(frozen=True, slots=True)
 class Count(Aggregate):
-    """The noisy number of rows, of non-null values, or of units.
+    """The noisy number of rows, of non-null values, of units, or of different values.
 
     Guarantee: one unit moves the count of rows by at most its weight, over all groups together;
-    it moves the count of units by at most 1 in each group it is in.
+    it moves the count of units by at most 1 in each group it is in, and the count of different
+    values by at most the weight of those that it holds.
     """
 
-    sql_names: ClassVar[tuple[str, ...]] = ("COUNT", "COUNT_IF")
+    sql_names: ClassVar[tuple[str, ...]] = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "N_UNIQUE")
     part: Part
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Count:
-        if call.distinct:
-            return cls(_units(call, scope))
+        if call.distinct or call.name in ("APPROX_DISTINCT", "N_UNIQUE"):
+            return cls(_different(call, scope))
         if call.name == "COUNT_IF":
             true = condition(call.args[0], scope.columns).expr
             return cls(CountRows(conjunction((*conjuncts(rows_where(call, scope)), true))))
@@ -57,21 +58,19 @@ class Count(Aggregate):
         return (Recipe({"count": self.part}, {"count": 1.0}, finish, "a count"),)
 
 
-def _units(call: AggregateCall, scope: Scope) -> CountUnits:
-    column = scope.table.unit_column
-    if len(call.args) == 1 and call.args[0] == Column(column or ""):
-        where = rows_where(call, scope)
+def _different(call: AggregateCall, scope: Scope) -> Part:
+    """COUNT(DISTINCT x): of units where x names them, else of values."""
+    where = rows_where(call, scope)
+    if call.args == (Column(scope.table.unit_column or ""),):
         # SQL's COUNT(DISTINCT x) leaves NULL out, though NULL is a unit like any other.
         present = Call("not", (Call("is_null", call.args),))
         return CountUnits(conjunction((*conjuncts(where), present)))
-    fix = (
-        f"COUNT(DISTINCT {column})"
-        if column
-        else "COUNT(*): in a table declared with dp.Row(), each row is its own unit"
-    )
-    raise refused(
-        call,
-        "is not supported",
-        why="the number of distinct values is measured for the unit's column only",
-        fix=fix,
-    )
+    value = only_argument(call, scope)
+    if call.name == "N_UNIQUE" and value.domain.nullable:
+        raise refused(
+            call,
+            "counts NULL as one more value",
+            why="only values are measured; leaving NULL out in silence would be off by one",
+            fix='pl.col("x").drop_nulls().n_unique()',
+        )
+    return CountDistinct(where, value.expr, value.domain.type)

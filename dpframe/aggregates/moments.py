@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from dpframe.aggregates.base import Scope, rows_where, summable
-from dpframe.bounds.analysis import Typed, typed
+from dpframe.bounds.analysis import Typed, refused, typed
+from dpframe.errors import UnboundedError
 from dpframe.plan.coding import Coding, coding_for
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Expr, conjunction, conjuncts, literal
@@ -16,6 +17,9 @@ from dpframe.plan.parts import CodedSum, CountRows, Part
 
 UNSURE = Domain(Type.FLOAT)
 """The result of what has no value for a group of too few rows: then it is NULL."""
+
+_SMALLEST, _LARGEST = 1e-50, 1e50
+"""Half widths of ranges whose fourth powers, and products of those with noise, are floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,16 @@ def centred(call: AggregateCall, index: int, scope: Scope) -> Centred:
     coding = coding_for(value.domain, scope.table.max_rows)
     number = Call("cast", (call.args[index],), ("DOUBLE",), place=call.place)
     middle = literal(coding.value(coding.centre))
-    return Centred(value, Call("subtract", (number, middle), place=call.place), coding)
+    found = Centred(value, Call("subtract", (number, middle), place=call.place), coding)
+    if not _SMALLEST <= found.half_width <= _LARGEST:
+        raise refused(
+            call,
+            "has a range whose powers leave that of floats",
+            why=f"half of it is {found.half_width:.3g}, not between {_SMALLEST:g} and {_LARGEST:g}",
+            fix=f"count in other units: {call.name}(x / {found.half_width:.0e})",
+            kind=UnboundedError,
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

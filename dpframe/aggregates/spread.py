@@ -55,7 +55,8 @@ class Spread(Aggregate):
     Guarantee: that of its parts, the count of rows and one sum for each power of the value less
     the middle of its declared range. All are weighted by the same factor per unit, so bounding
     units does not bias it. Noise can make a variance negative; then 0 is released. Where the noisy
-    count is too small there is nothing to go by, and NULL is released.
+    count is too small, or a shape is asked for and no variance is left, there is nothing to go by,
+    and NULL is released.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = tuple(_NAMES)
@@ -82,7 +83,7 @@ class Spread(Aggregate):
 
     def recipes(self) -> tuple[Recipe, ...]:
         means, half_width = dict(self.means), self.half_width
-        fewest = _FEWEST.get(self.kind, 2)
+        fewest, shape = _FEWEST.get(self.kind, 2), self.kind in _POWERS
 
         def central(noisy: Mapping[str, pl.Expr]) -> tuple[pl.Expr, list[pl.Expr]]:
             """The count, and the central moments from the second on, in half widths."""
@@ -101,7 +102,9 @@ class Spread(Aggregate):
             # No distribution on an interval varies more than one on its ends (Popoviciu).
             moments[0] = moments[0].clip(0, 1)
             value = _FINISH[self.kind](count, moments, half_width)
-            return pl.when(count >= fewest).then(value).fill_nan(None)
+            # The shape of a distribution that does not vary is unknown.
+            known = (count >= fewest) & (moments[0] > 0) if shape else count >= fewest
+            return pl.when(known).then(value)
 
         def possible(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             count, moments = central(noisy)

@@ -4,6 +4,11 @@ Notation: a unit has N[k] rows in group k and contributes a vector v over the gr
 (`engines`) leaves the p-norm of N at most r = max_rows, and scales v by the same factor, so with
 |v[k]| <= H * N[k] the p-norm of v is at most r * H. At row level r = 1 and N is a unit vector, so
 every norm is at most H. Replacing a unit is removing one and adding another: at most twice as far.
+
+Distinct values: let D[k] be the number of values that a unit holds in group k, and w its weight, at
+most 1 and such that the p-norm of w * D is at most r. A value counts as the largest weight among the
+units that hold it, so one more unit raises each of its values by at most w, and group k by at most
+w * D[k]. At row level r = 1: a row holds one value in one group.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
-from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, Part
 
 COUNT_BITS = 20
 """Weighted counts are kept on a grid of 2^-20 of a row."""
@@ -66,7 +71,7 @@ def extra_bits(part: Part, context: Context) -> int:
         return 0
     rows = context.table.max_rows
     match part:
-        case CountRows():
+        case CountRows() | CountDistinct():
             return COUNT_BITS
         case CountUnits():
             return COUNT_BITS if _units_may_exceed(context) else 0
@@ -131,6 +136,8 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
         )
     if context.grouped:
         return Sensitivity(2, 2, 1, "one row leaves a group and enters another")
+    if isinstance(part, CountDistinct):
+        return Sensitivity(1, 1, 1, "one row changes from one value to another")
     if always_there:
         return Sensitivity(0, 0, 0, "the number of rows is public")
     return Sensitivity(1, 1, 1, "one row begins or ceases to count")
@@ -153,6 +160,8 @@ def _weighted(part: Part, context: Context) -> Sensitivity:
         bound_squared = (rows * size) ** 2
         each = rows * size
         what = f"one unit weighs at most {rows:,} rows of at most {_value(part, size)} each"
+        if isinstance(part, CountDistinct):
+            what = f"one unit holds values that weigh at most {rows:,} together"
     if context.norm == 1 and bound_l1 is not None:
         bound_squared = min(bound_squared, bound_l1 * bound_l1)
     twice = 2 if context.table.neighbors == "replace" else 1

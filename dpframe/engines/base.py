@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import EngineError
 from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, conjuncts
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountRows, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, Part
 from dpframe.plan.stages import Stages, Staging
 
 T = TypeVar("T")
@@ -157,7 +158,7 @@ def _null_is_key(key: Typed, compiled: Compiled) -> bool:
 
 def _staged(part: Part, staging: Staging) -> Part:
     condition = None if part.condition is None else staging.rewrite(part.condition)
-    if isinstance(part, CodedSum):
+    if isinstance(part, CodedSum | CountDistinct):
         return replace(part, condition=condition, expr=staging.rewrite(part.expr))
     return replace(part, condition=condition)
 
@@ -214,8 +215,12 @@ class Engine(ABC):
         """
         if request.keys and request.frame.height == 0:
             return [[] for _ in request.parts]
-        aligned = withhold_rows(self.name, lambda: self._aligned(request))
-        return [[_exact(v) for v in aligned[f"p{i}"].to_list()] for i in range(len(request.parts))]
+        found: dict[Part, list[int]] = {}
+        for each in _separated(request):
+            aligned = withhold_rows(self.name, partial(self._aligned, each))
+            for i, part in enumerate(each.parts):
+                found[part] = [_exact(v) for v in aligned[f"p{i}"].to_list()]
+        return [found[part] for part in request.parts]
 
     def candidates(self, request: Request) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """The keys that rows have, sorted, and the exact total of what units add to each.
@@ -258,6 +263,19 @@ def measured(engine: Engine, compiled: Compiled, layout: Layout) -> list[list[in
     """The exact parts of a query, one list per part, grouping after grouping."""
     found = [engine.measure(request_for(one, layout)) for one in compiled.groupings]
     return [[v for values in part for v in values] for part in zip(*found, strict=True)]
+
+
+def _separated(request: Request) -> list[Request]:
+    """Weighted counts of different values one by one, since each weighs units in its own way."""
+    parts = list(zip(request.parts, request.bits, strict=True))
+    if request.table.unit_column is None:
+        return [request]
+    alone = [[p] for p in parts if isinstance(p[0], CountDistinct)]
+    together = [p for p in parts if not isinstance(p[0], CountDistinct)]
+    return [
+        replace(request, parts=tuple(p for p, _ in some), bits=tuple(b for _, b in some))
+        for some in ([together] if together else []) + alone
+    ]
 
 
 def _exact(value: object) -> int:

@@ -10,9 +10,10 @@ from dpframe.declare import Table
 from dpframe.engines.base import TOO_WIDE, KeyFilter, Request, sum_that_counts
 from dpframe.engines.duckdb_rows import source_sql
 from dpframe.engines.duckdb_text import by_bytes, code_of, reader, sql_of, staged_sql, stored
+from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, Part
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 
@@ -20,6 +21,8 @@ def parts_sql(request: Request) -> str:
     """The one statement that measures every part."""
     if request.table.unit_column is None:
         return _row_level(request)
+    if any(isinstance(part, CountDistinct) for part in request.parts):
+        return _different_values(request)
     if any(isinstance(part, CountUnits) for part in request.parts):
         return _by_unit_and_key(request)
     return _corrected(request)
@@ -68,12 +71,26 @@ def _part(part: Part, inner: _Inner) -> str:
         code = inner.column("c", code_of(part, inner.request.table))
         total = f"COALESCE(SUM({code}), 0)"
         return total if part.centre == 0 else f"({total} - {part.centre}::HUGEINT * COUNT({code}))"
+    if isinstance(part, CountDistinct):
+        return f"COUNT(DISTINCT {inner.column('d', _value(part, inner))})"
     if part.condition is None:
         return "COUNT(*)"
     summed = sum_that_counts(part, inner.request.parts)
     if summed is not None:
         return f"COUNT({inner.column('c', code_of(summed, inner.request.table))})"
     return f"COUNT(*) FILTER (WHERE {inner.condition(part.condition)})"
+
+
+def _value(part: CountDistinct, inner: _Inner) -> str:
+    """What a count of different values compares; NULL where a row does not count."""
+    value = sql_of(part.expr, inner.read)
+    if part.type is Type.TEXT:
+        value = by_bytes(value)
+    elif part.type is Type.FLOAT:
+        value = f"({value} + CAST('0.0' AS DOUBLE))"  # -0.0 and 0.0 are one number
+    if part.condition is None:
+        return value
+    return f"CASE WHEN {sql_of(part.condition, inner.read)} THEN {value} END"
 
 
 def _row_level(request: Request) -> str:
@@ -154,6 +171,32 @@ def _corrected(request: Request) -> str:
         f" whole AS (SELECT {', '.join([*names, *whole])} FROM ({inner.text()}){_group_by(names)})"
         f" SELECT {', '.join([*(f'whole.{k}' for k in names), *parts])}"
         f" FROM whole LEFT JOIN fixes ON {same_keys}"
+    )
+
+
+def _different_values(request: Request) -> str:
+    """Weigh units by the values that they hold; a value counts as its heaviest holder's weight."""
+    (part,), (bits,), names = request.parts, request.bits, request.key_names
+    assert isinstance(part, CountDistinct)
+    inner = _Inner(request)
+    inner.columns |= {"u": _unit(request.table), "d": _value(part, inner)}
+    keys = [f"{k}, " for k in names]
+    held = (
+        f"SELECT u, {''.join(keys)}d FROM ({inner.text()}) WHERE d IS NOT NULL"
+        f"{_group_by(['u', *names, 'd'])}{_having(request)}"
+    )
+    if request.chosen is not None:
+        held = _with_chosen_keys(held, request.chosen)
+    pairs = f"SELECT u, {''.join(keys)}COUNT(*)::HUGEINT AS n FROM held{_group_by(['u', *names])}"
+    factor = request.table.max_rows << (20 if request.norm == 2 else 0)
+    weight = f"CASE WHEN is_heavy THEN {factor << bits}::HUGEINT // m ELSE {1 << bits} END"
+    values = (
+        f"SELECT {''.join(keys)}d, MAX({weight}) AS w FROM held LEFT JOIN heavy"
+        f" ON held.u IS NOT DISTINCT FROM heavy.u{_group_by([*names, 'd'])}"
+    )
+    return (
+        f"WITH held AS MATERIALIZED ({held}), pairs AS ({pairs}), heavy AS ({_heavy(request)})"
+        f" SELECT {''.join(keys)}COALESCE(SUM(w), 0) AS p0 FROM ({values}){_group_by(names)}"
     )
 
 

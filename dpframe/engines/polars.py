@@ -18,13 +18,21 @@ from dpframe.engines.base import (
     sum_that_counts,
     withhold_rows,
 )
-from dpframe.engines.polars_exprs import code_of, polars_of, reader, row_mask, stored, with_stages
+from dpframe.engines.polars_exprs import (
+    Read,
+    code_of,
+    polars_of,
+    reader,
+    row_mask,
+    stored,
+    with_stages,
+)
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountUnits
+from dpframe.plan.parts import CodedSum, CountDistinct, CountUnits
 from dpframe.plan.stages import Staging
 
 OWN = "__dpframe_own_"
@@ -170,6 +178,8 @@ class PolarsEngine(Engine):
         for i, part in enumerate(request.parts):
             if isinstance(part, CodedSum):
                 columns.append(code_of(part, request.table).alias(f"c{i}"))
+            elif isinstance(part, CountDistinct):
+                columns.append(_value(part, read).alias(f"d{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
         # Not `select` at once: of constants alone (SUM(1), FILTER (WHERE TRUE)) it makes one row.
@@ -184,6 +194,8 @@ class PolarsEngine(Engine):
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""
         rows, names = self._prepared(request), request.key_names
+        if any(isinstance(part, CountDistinct) for part in request.parts):
+            return _different_values(rows, request)
         if any(isinstance(part, CountUnits) for part in request.parts):
             pairs = _contributions(self._totals(rows, request, ["u", *names]), request)
             pairs = _admitted(pairs, request)
@@ -224,12 +236,38 @@ def _part(index: int, request: Request, wide: bool) -> pl.Expr:
         code = pl.col(f"c{index}")
         total = (code.cast(pl.Int128) if wide else code).sum().cast(pl.Int128)
         return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
+    if isinstance(part, CountDistinct):
+        return pl.col(f"d{index}").drop_nulls().n_unique().cast(pl.Int128)
     if part.condition is None:
         return pl.len().cast(pl.Int128)
     summed = sum_that_counts(part, request.parts)
     if summed is not None:
         return pl.col(f"c{request.parts.index(summed)}").count().cast(pl.Int128)
     return pl.col(f"w{index}").sum().cast(pl.Int128)
+
+
+def _value(part: CountDistinct, read: Read) -> pl.Expr:
+    """What a count of different values compares; NULL where a row does not count."""
+    value = polars_of(part.expr, read)
+    if part.type is Type.FLOAT:
+        value = value + 0.0  # -0.0 and 0.0 are one number
+    if part.condition is None:
+        return value
+    return pl.when(polars_of(part.condition, read)).then(value)
+
+
+def _different_values(rows: pl.LazyFrame, request: Request) -> pl.DataFrame:
+    """Weigh units by the values that they hold: see `duckdb_parts`, it is the same here."""
+    names, (bits,) = request.key_names, request.bits
+    held = rows.select("u", *names, "d0").filter(pl.col("d0").is_not_null()).unique()
+    held_there = _admitted(held.collect(engine="streaming"), request)
+    one = pl.lit(1 << bits, dtype=pl.Int128)
+    pairs = held_there.group_by(["u", *names]).agg(pl.len().cast(pl.Int64).alias("n"))
+    # What a unit adds for each value: its weight, which is less than one if it holds too many.
+    weights = _scaled(pairs.with_columns(one.alias("p0")), request).select("u", *names, "p0")
+    found = held_there.join(weights, on=["u", *names], how="left", nulls_equal=True)
+    heaviest = found.group_by([*names, "d0"]).agg(pl.col("p0").max())
+    return _added_up(heaviest, names)
 
 
 def _contributions(groups: pl.DataFrame, request: Request) -> pl.DataFrame:

@@ -52,8 +52,10 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
             return AggregateCall("COUNT", (), where=where, place=place)
         case "count":
             return AggregateCall("COUNT", (value,), where=where, place=place)
-        case "n_unique":
+        case "n_unique" if dropped:
             return AggregateCall("COUNT", (value,), distinct=True, where=where, place=place)
+        case "n_unique":
+            return AggregateCall("N_UNIQUE", (value,), where=where, place=place)
         case "null_count":
             where = conjunction((*conditions, missing))
             return AggregateCall("COUNT", (), where=where, place=place)

@@ -152,6 +152,7 @@ SQL_AGGREGATES = {
 """Aggregates of Polars, and those of SQL that they are unless an option says otherwise."""
 
 _ADVICE = (
+    (r"CAST\(FLOOR\(x\) AS BIGINT\)", "x.floor().cast(pl.Int64)"),
     (r"CAST\(x AS BIGINT\)", "x.cast(pl.Int64)"),
     (r"CAST\(x AS DOUBLE\)", "x.cast(pl.Float64)"),
     (r"CAST\(x AS VARCHAR\)", "x.cast(pl.String)"),

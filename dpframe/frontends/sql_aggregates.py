@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpframe.frontends.sql_exprs import ExprReader
-from dpframe.frontends.sql_known import is_aggregate, refuse_unread
+from dpframe.frontends.sql_known import is_aggregate, is_any_value, refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
@@ -84,6 +84,8 @@ class AggregateReader:
         where: Expr | None = None
         if isinstance(node, exp.Filter):
             where = self.rows.read(node.expression.this)
+            node = node.this
+        if is_any_value(node):
             node = node.this
         refuse_unread(node, {*node.arg_types, "big_int"} - {"ignore_nulls"}, self.text)
         name = node.sql_names()[0] if isinstance(node, exp.Func) else node.key.upper()

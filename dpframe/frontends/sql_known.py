@@ -189,7 +189,12 @@ def refuse_unread(node: exp.Expression, read: set[str], statement: str) -> None:
 
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a node is an aggregate, with its FILTER or without."""
-    return isinstance(node, exp.AggFunc | exp.Filter)
+    return isinstance(node, exp.AggFunc | exp.Filter) or is_any_value(node)
+
+
+def is_any_value(node: exp.Expression) -> bool:
+    """Whether a node is ANY_VALUE, around which the parser puts the IGNORE NULLS that it implies."""
+    return isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue)
 
 
 def _parser_words() -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpframe.errors import InternalError
 from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
-from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, Part
 
 _ORDER_FREE = {"and", "or", "equal", "not_equal", "add", "multiply", "least", "greatest"}
 _MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
@@ -66,6 +66,8 @@ def canonical_part(part: Part) -> str:
     match part:
         case CountRows() | CountUnits():
             return f"{type(part).__name__}[{where}]"
+        case CountDistinct():
+            return f"CountDistinct({canonical(part.expr)})[{where}]"
         case CodedSum():
             coding = part.coding
             grid = f"{coding.low},{coding.high},{coding.shift},{coding.is_integer},{part.centre}"

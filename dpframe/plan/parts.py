@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpframe.plan.coding import Coding
+from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Expr
 
 
@@ -26,6 +27,19 @@ class CountRows(Part):
 @dataclass(frozen=True, slots=True)
 class CountUnits(Part):
     """The number of units that have such a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountDistinct(Part):
+    """The number of different values of an expression; NULL is none.
+
+    Where units are bounded by weight, a value counts as much as the unit that holds it and weighs
+    the most. A unit's weight is 1, unless it holds more values than it may weigh rows.
+    """
+
+    expr: Expr
+    type: Type
+    """What is compared: texts byte by byte, and -0.0 is 0.0."""
 
 
 @dataclass(frozen=True, slots=True)

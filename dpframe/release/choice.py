@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -26,6 +26,7 @@ from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError, QueryError
 from dpframe.mechanisms import ExponentialMechanism, PermuteAndFlip, Source, TopK
+from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.nodes import Aggregate, Project
 from dpframe.plan.parts import CodedSum, Part
@@ -90,13 +91,20 @@ def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
             why="groups are compared by one number",
             fix="SELECT ward, COUNT(*) FROM visits GROUP BY ward",
         )
-    combinations = [_combination(expr, compiled) for _, expr in scored]
-    layout = _layout(compiled, combinations)
-    step, weights = _on_one_grid(combinations, layout, 1 if largest else -1)
     if compiled.keys:
         candidates = compiled.frame.select(pl.col(e.name).alias(n) for n, e in shown)
     else:
         candidates = pl.DataFrame({"candidate": [name for name, _ in scored]})
+    return ballot_by(compiled, [expr for _, expr in scored], candidates, largest=largest)
+
+
+def ballot_by(
+    compiled: Compiled, scores: Sequence[Expr], candidates: pl.DataFrame, *, largest: bool
+) -> Ballot:
+    """Candidates with one score for every group, or with a score of each column."""
+    combinations = [_combination(expr, compiled) for expr in scores]
+    layout = _layout(compiled, combinations)
+    step, weights = _on_one_grid(combinations, layout, 1 if largest else -1)
     linf = [s.linf for s in layout.sensitivities]
     moved = max(sum(abs(w) * linf[i] for i, w in column.items()) for column in weights)
     return Ballot(
@@ -118,7 +126,7 @@ def _combination(expr: Expr, compiled: Compiled) -> dict[Part, Fraction]:
         if found.is_linear and len(recipe.parts) == 1:
             parts[name] = next(iter(recipe.parts.values()))
     combined: dict[Part, Fraction] = {}
-    for name, coefficient in _linear(expr).items():
+    for name, coefficient in linear_terms(expr).items():
         if name not in parts:
             raise _not_linear(expr)
         combined[parts[name]] = combined.get(parts[name], Fraction(0)) + coefficient
@@ -134,26 +142,29 @@ def _not_linear(expr: Expr) -> QueryError:
     )
 
 
-def _linear(expr: Expr) -> dict[str, Fraction]:
+def linear_terms(expr: Expr) -> dict[str, Fraction]:
+    """A sum of columns with fixed factors, as the factor of each column; else a refusal."""
     match expr:
         case Column():
             return {expr.name: Fraction(1)}
         case Call("negate", (arg,)):
-            return _scaled(_linear(arg), Fraction(-1))
-        case Call("convert" | "cast", (arg,)):
-            return _linear(arg)
+            return _scaled(linear_terms(arg), Fraction(-1))
+        case Call("convert" | "cast", (arg,), params) if params[-1] in ("BIGINT", "DOUBLE"):
+            return linear_terms(arg)
         case Call("add" | "subtract", (left, right)):
             sign = Fraction(1 if expr.function == "add" else -1)
-            total = dict(_linear(left))
-            for name, coefficient in _scaled(_linear(right), sign).items():
+            total = dict(linear_terms(left))
+            for name, coefficient in _scaled(linear_terms(right), sign).items():
                 total[name] = total.get(name, Fraction(0)) + coefficient
             return total
         case Call("multiply", (Literal() as factor, arg)) | Call(
             "multiply", (arg, Literal() as factor)
+        ) if factor.type in (Type.INT, Type.FLOAT):
+            return _scaled(linear_terms(arg), Fraction(factor.value))
+        case Call("divide", (arg, Literal() as factor)) if (
+            factor.type in (Type.INT, Type.FLOAT) and factor.value
         ):
-            return _scaled(_linear(arg), Fraction(factor.value))
-        case Call("divide", (arg, Literal() as factor)) if factor.value:
-            return _scaled(_linear(arg), 1 / Fraction(factor.value))
+            return _scaled(linear_terms(arg), 1 / Fraction(factor.value))
     raise _not_linear(expr)
 
 
@@ -222,6 +233,11 @@ class ChoiceOffer:
             type(self.mechanism).__name__, "exponential mechanism"
         )
 
+    @property
+    def scale(self) -> str:
+        """The scale of the noise on scores, in their integer steps, for the ledger."""
+        return f"{float(self.mechanism.scale):.6g}"
+
 
 def choice_offer(
     ballot: Ballot, k: int, cost: Cost, budget: Budget, default_share: Fraction | None
@@ -263,6 +279,12 @@ def _concentrated(ballot: Ballot, k: int, rho: Fraction) -> ChoiceOffer:
     return ChoiceOffer(mechanism, mechanism.zcdp_loss)
 
 
+def error_of(ballot: Ballot, offer: ChoiceOffer, confidence: float) -> float:
+    """How far the score of a choice may be below what it should be, at this confidence."""
+    steps = offer.mechanism.error(confidence, ballot.candidates.height)
+    return float(steps * ballot.step)
+
+
 class Choice:
     """The chosen candidates, best first. Their scores were not released."""
 
@@ -281,8 +303,7 @@ class Choice:
 
     def error(self, confidence: float = 0.95) -> float:
         """How far the score of a choice may be below what it should be, at this confidence."""
-        steps = self._offer.mechanism.error(confidence, self._ballot.candidates.height)
-        return float(steps * self._ballot.step)
+        return error_of(self._ballot, self._offer, confidence)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -303,9 +324,11 @@ class Choice:
         return f"<ol>{items}</ol><div style='font-size:11px;opacity:.7'>{html.escape(self._caption())}</div>"
 
 
-def choose(ballot: Ballot, offer: ChoiceOffer, measured: list[list[int]], source: Source) -> Choice:
-    """Run the mechanism on the exact scores."""
+def choose(
+    ballot: Ballot, offer: ChoiceOffer, measured: list[list[int]], source: Source
+) -> list[int]:
+    """Run the mechanism on the exact scores: which candidates were chosen, best first."""
     scores = ballot.scores(measured)
     if isinstance(offer.mechanism, TopK):
-        return Choice(ballot, offer, offer.mechanism.select(scores, source))
-    return Choice(ballot, offer, [offer.mechanism.select(scores, source)])
+        return offer.mechanism.select(scores, source)
+    return [offer.mechanism.select(scores, source)]

@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from dpframe.aggregates.compile import Compiled, layout_for
 from dpframe.bounds.rows import Stored, stored_tables
+from dpframe.budget.exact import readable
 from dpframe.declare import Row, Table
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, walk
 from dpframe.plan.nodes import (
@@ -25,10 +26,12 @@ from dpframe.plan.nodes import (
     aggregate_of,
     chain,
 )
-from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, Part
+from dpframe.release.choice import ChoiceOffer
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
+from dpframe.release.winners import Contest
 
 _SYMBOLS = {
     "add": "+",
@@ -189,6 +192,8 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
     match part:
         case CountRows():
             return f"count of rows{where}"
+        case CountDistinct():
+            return f"count of different values of {expr_text(part.expr)}{where}"
         case CountUnits():
             return f"count of units{where}"
         case CodedSum():
@@ -245,6 +250,27 @@ def _written(part: Part, compiled: Compiled) -> dict[str, str]:
     exprs += [part.condition] if part.condition is not None else []
     found = [e for whole in exprs for e in walk(whole) if isinstance(e, Column)]
     return {c.name: c.origin.text() for c in found if c.origin is not None}
+
+
+def explain_contest(contest: Contest, choice: ChoiceOffer, remains: str) -> str:
+    """The same for a query whose winners are chosen without releasing their scores."""
+    compiled, ballot = contest.compiled, contest.ballot
+    moved = readable(ballot.sensitivity * ballot.step)
+    direction = "all in one direction" if ballot.monotone else "in either direction"
+    names = {n: expr_text(call) for n, call in aggregate_of(compiled.plan).aggregates}
+    return "\n".join(
+        [
+            "plan",
+            *(f"  {'  ' * i}{step}" for i, step in enumerate(plan_text(compiled.plan))),
+            f"unit    {unit_text(compiled.table)}",
+            f"groups  {_groups_text(compiled)}",
+            f"score   {expr_text(contest.score, names)}, which is not released",
+            f"     one unit moves each group's by at most {moved}, {direction}",
+            f"winners {contest.k:,}, {contest.note(choice)}",
+            f"cost    {choice.loss}",
+            f"left    {remains}",
+        ]
+    )
 
 
 def _groups_text(compiled: Compiled) -> str:

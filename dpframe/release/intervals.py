@@ -152,6 +152,11 @@ def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
+def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
+    """What the noise-free table may have been, all groups of it, `draws` times."""
+    return _possible(parts, list(range(parts.compiled.groups)), draws, source).drop(ROW)
+
+
 def _possible(parts: NoisyParts, groups: list[int], draws: int, source: Source) -> pl.DataFrame:
     """What the noise-free table may have been: `draws` copies, one after the other."""
     frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())

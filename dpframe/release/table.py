@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +14,7 @@ from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import Source
 from dpframe.release.display import html_table, text_table
-from dpframe.release.intervals import intervals
+from dpframe.release.intervals import intervals, redraws
 from dpframe.release.noisy import ROW, NoisyParts, finish
 
 CONFIDENCE = 0.95
@@ -43,6 +45,14 @@ class Release:
         self.loss = loss
         self.reused = reused
         """Whether it was answered from earlier measurements, at no cost."""
+        self.learned: Mapping[str, tuple[Any, Any]] = {}
+        """The ranges that were learned for this answer, by what they are the range of."""
+
+    def with_learned_bounds(self, learned: Mapping[str, tuple[Any, Any]], loss: Loss) -> Release:
+        """The same answer, which says what was learned before it, and what both cost."""
+        found = copy.copy(self)
+        found.learned, found.loss = learned, loss
+        return found
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -83,6 +93,14 @@ class Release:
             pl.Series(name, _half(low, high)) for name, (low, high) in self._bounds().items()
         )
 
+    def redraws(self, draws: int) -> pl.DataFrame:
+        """What the table may be without noise, `draws` times over: the known noise, drawn again.
+
+        All groups are in it, whatever HAVING and LIMIT left out. It tells nothing that the release
+        does not, and serves to find the error of whatever is computed from several columns.
+        """
+        return redraws(self._parts, draws, self._source)
+
     def item(self) -> Any:
         """The only value of a table with one row and one column."""
         if self.frame.shape != (1, 1):
@@ -114,6 +132,8 @@ class Release:
             lines.append(f"± covers the noise with {CONFIDENCE:.0%} confidence; {cost}")
         else:
             lines.append(cost)
+        for name, (low, high) in self.learned.items():
+            lines.append(f"{name} was clipped to [{low:,g}, {high:,g}], a range learned privately")
         chosen = self._parts.compiled.chosen
         if chosen is not None and chosen.sure > 1:
             lines.append(

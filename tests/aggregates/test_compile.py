@@ -14,7 +14,7 @@ from dpframe.aggregates import AGGREGATES
 from dpframe.aggregates.compile import Compiled, layout_for
 from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.budget.split import predicted_error
-from dpframe.plan.parts import CodedSum, CountRows, CountUnits
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits
 
 DATA = pl.DataFrame({"id": [1, 2], "a": [1, 2], "b": [1.0, 2.0], "c": [5, 6], "k": ["x", "y"]})
 COLUMNS = {
@@ -107,12 +107,13 @@ def test_a_public_part_takes_no_share() -> None:
 def test_each_aggregate_is_made_of_the_closed_vocabulary() -> None:
     unit = {"unit": dp.Unit("id", max_rows=3)}
     query = compiled(
-        "COUNT(*), COUNT(b), SUM(a), AVG(b), COUNT_IF(a > 5), COUNT(DISTINCT id)", **unit
+        "COUNT(*), COUNT(b), SUM(a), AVG(b), COUNT_IF(a > 5), COUNT(DISTINCT id), COUNT(DISTINCT a)",
+        **unit,
     )
     for _, found in query.aggregates:
         for recipe in found.recipes():
             for part in recipe.parts.values():
-                assert type(part) in (CountRows, CountUnits, CodedSum)
+                assert type(part) in (CountRows, CountUnits, CountDistinct, CodedSum)
                 assert set(recipe.weights) == set(recipe.parts)
 
 

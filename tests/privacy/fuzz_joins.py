@@ -187,8 +187,8 @@ class Grammar:
             return self.table()
         build = self.draw.choice(
             [
-                *(self.projected, self.grouped, self.stacked, self.matching, self.wrong),
-                *(self.joined, self.joined, self.with_public, self.with_public),
+                *(self.projected, self.grouped, self.stacked, self.joined, self.joined),
+                *(self.with_public, self.with_public, self.matching, self.wrong),
             ]
         )
         return f"({build(depth - 1)})"

@@ -54,13 +54,14 @@ def test_the_harness_finds_a_check_that_is_missing(
     monkeypatch: pytest.MonkeyPatch, check: str, sql: str
 ) -> None:
     monkeypatch.setattr(lower, check, lambda *_: None)
+    harness = Harness()
+
+    def look() -> None:
+        for seed in range(40):
+            harness.check(world(seed), [sql])
+
     with pytest.raises(Broken, match=r"claimed|raised"):
-        check_on_worlds(sql, Harness())
-
-
-def check_on_worlds(sql: str, harness: Harness) -> None:
-    for seed in range(40):
-        harness.check(world(seed), [sql])
+        look()
 
 
 def test_the_harness_finds_an_engine_that_joins_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +99,10 @@ def shop(request: pytest.FixtureRequest) -> dp.Session:
 @pytest.mark.parametrize(
     "sql",
     [
-        'SELECT COUNT(*) FROM (SELECT u, x AS "__dpframe_unit" FROM t UNION ALL SELECT u, x FROM t)',
+        (
+            'SELECT COUNT(*) FROM (SELECT u, x AS "__dpframe_unit" FROM t UNION ALL'
+            ' SELECT u, x AS "__dpframe_unit" FROM t WHERE x < 0)'
+        ),
         'SELECT COUNT(*) FROM (SELECT DISTINCT u, x AS "__DPFRAME_UNIT" FROM t)',
         'SELECT COUNT(*) FROM (SELECT u, x AS "__dpframe_unit" FROM t) a JOIN p ON a.u = p.u',
         'SELECT COUNT(*) FROM t AS "__dpframe_unit" JOIN p ON "__dpframe_unit".u = p.u',
@@ -118,8 +122,8 @@ def test_a_row_that_is_a_unit_is_not_counted_twice(shop: dp.Session) -> None:
         "SELECT COUNT(*) FROM (SELECT x FROM r UNION ALL SELECT x FROM r)",
         "SELECT COUNT(*) FROM (SELECT x FROM r WHERE x > 5 UNION ALL SELECT x + 1 FROM r)",
         (
-            "SELECT COUNT(*) FROM (SELECT r.x FROM r JOIN (SELECT DISTINCT u FROM p) q ON r.u = q.u"
-            " UNION ALL SELECT x FROM r)"
+            "SELECT COUNT(*) FROM (SELECT r.x FROM r JOIN (SELECT DISTINCT u FROM p) q"
+            " ON r.u = q.u UNION ALL SELECT x FROM r)"
         ),
     ):
         with pytest.raises(dp.QueryError, match="stacked twice"):

@@ -37,6 +37,30 @@ SELECT AVG(age * 2 + 1), AVG(ABS(change)), AVG(cost / 1000) FROM visits;
 SELECT mean(cost) AS m, Mean(age + 1) AS a FROM visits;
 -- COUNT_IF
 SELECT COUNT_IF(age > 50), COUNT_IF(active), COUNT_IF(ward = 'er' AND sex = 'f') FROM visits;
+-- the number of different values, of every type
+SELECT COUNT(DISTINCT age), COUNT(DISTINCT cost), COUNT(DISTINCT ward), COUNT(DISTINCT active), COUNT(DISTINCT day), COUNT(DISTINCT seen), COUNT(DISTINCT name) FROM visits;
+-- different values by group, with FILTER
+SELECT ward, COUNT(*) AS n, COUNT(DISTINCT age) AS ages, COUNT(DISTINCT name) FILTER (WHERE age > 50) AS names FROM visits GROUP BY ward;
+-- different values of an expression
+SELECT COUNT(DISTINCT age // 10), COUNT(DISTINCT LOWER(name)), COUNT(DISTINCT MONTH(day)), COUNT(DISTINCT NULL) FROM visits WHERE score > -20;
+-- different values beside everything else
+SELECT COUNT(*), COUNT(DISTINCT score), AVG(age), COUNT(DISTINCT age) / COUNT(age) AS part FROM visits;
+-- variances and deviations, of a sample and of a population
+SELECT VAR_POP(age), VAR_SAMP(cost), VARIANCE(score), STDDEV(change), STDDEV_POP(age), STDDEV_SAMP(cost) FROM visits;
+-- variances by group, with FILTER
+SELECT sex, COUNT(*) AS n, VAR_SAMP(age) FILTER (WHERE score > 0) AS v, STDDEV(cost / 1000) AS d FROM visits GROUP BY sex;
+-- a deviation over a mean
+SELECT STDDEV(cost) / AVG(cost) AS variation FROM visits WHERE age > 20;
+-- skewness and kurtosis
+SELECT SKEWNESS(age), KURTOSIS(score), SKEWNESS(age + score) FROM visits;
+-- covariances and correlations leave out rows where either value is NULL
+SELECT COVAR_POP(age, score), COVAR_SAMP(score, change), CORR(age, score), CORR(change, age) FROM visits;
+-- the line of least squares
+SELECT REGR_SLOPE(score, age) AS slope, REGR_INTERCEPT(score, age) AS start, REGR_R2(score, age) AS r2, REGR_AVGX(score, age) AS x, REGR_AVGY(score, age) AS y FROM visits;
+-- correlations by group, with FILTER
+SELECT ward, COUNT(*) AS n, CORR(age, score) FILTER (WHERE sex = 'f') AS c FROM visits GROUP BY ward;
+-- moments of too few rows are NULL
+SELECT VAR_POP(age), VAR_SAMP(age), SKEWNESS(age), CORR(age, score) FROM visits WHERE age > 50 AND age < 50;
 -- all of them together
 SELECT COUNT(*), COUNT(age), SUM(age), AVG(age), AVG(cost), SUM(cost), COUNT_IF(age < 18) FROM visits;
 -- the number of units

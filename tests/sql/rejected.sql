@@ -401,25 +401,58 @@ SELECT MAX(age) FROM visits
 --! QueryError 1:8 | is not an aggregate that can be measured | MEDIAN(age)
 SELECT MEDIAN(age) FROM visits
 ;
---! QueryError 1:8 | is not an aggregate that can be measured | STRING_AGG(name, ',')
+--! QueryError 1:8 | lists the values of single rows | STRING_AGG(name, ',')
 SELECT STRING_AGG(name, ',') FROM visits
 ;
---! QueryError 1:8 | is not an aggregate that can be measured | LIST(age)
+--! QueryError 1:8 | lists the values of single rows | LIST(age)
 SELECT LIST(age) FROM visits
-;
---! QueryError 1:8 | is not an aggregate that can be measured | APPROX_COUNT_DISTINCT(age)
-SELECT APPROX_COUNT_DISTINCT(age) FROM visits
 ;
 --! QueryError 1:8 | is not an aggregate that can be measured | ABS(age) FILTER (WHERE age > 5)
 SELECT ABS(age) FILTER (WHERE age > 5) FROM visits
 ;
---! SQLError 1:8 | is not an aggregate that can be measured | ANY_VALUE(ward)
+--! QueryError 1:8 | shows the value of a single row | ANY_VALUE(ward)
 SELECT ANY_VALUE(ward), COUNT(*) FROM visits
 ;
---! QueryError 1:8 | is not supported | COUNT(DISTINCT age)
-SELECT COUNT(DISTINCT age) FROM visits
+--! QueryError 1:8 | shows the value of a single row | FIRST(ward)
+SELECT FIRST(ward) FROM visits
 ;
---! QueryError 1:8 | is not supported | COUNT(DISTINCT *)
+--! QueryError 1:8 | shows the value of a single row | LAST(age) FILTER (WHERE age > 5)
+SELECT LAST(age) FILTER (WHERE age > 5) FROM visits
+;
+--! QueryError 1:8 | one row decides the answer | BOOL_AND(active)
+SELECT BOOL_AND(active) FROM visits
+;
+--! QueryError 1:14 | one row decides the answer | BOOL_OR(active)
+SELECT ward, BOOL_OR(active) FROM visits GROUP BY ward
+;
+--! QueryError 1:8 | every bit | BIT_AND(age)
+SELECT BIT_AND(age) FROM visits
+;
+--! QueryError 1:8 | every bit | BIT_XOR(score)
+SELECT BIT_XOR(score) FROM visits
+;
+--! QueryError 1:8 | lists the values of single rows | ARRAY_AGG(age)
+SELECT ARRAY_AGG(age) FROM visits
+;
+--! QueryError 1:8 | shows the value of a single row | ARG_MAX(ward, age)
+SELECT ARG_MAX(ward, age) FROM visits
+;
+--! QueryError 1:8 | shows the value of a single row | MIN_BY(ward, age)
+SELECT MIN_BY(ward, age) FROM visits
+;
+--! QueryError 1:13 | chosen among all values | MODE(ward)
+SELECT sex, MODE(ward) FROM visits GROUP BY sex
+;
+--! QueryError 1:8 | chosen among all values | MODE(ward)
+SELECT MODE(ward), COUNT(*) FROM visits
+;
+--! QueryError 1:13 | a float takes too many values | cost
+SELECT MODE(cost) FROM visits
+;
+--! QueryError 1:8 | has 2 arguments | COUNT(DISTINCT age, cost)
+SELECT COUNT(DISTINCT age, cost) FROM visits
+;
+--! QueryError 1:8 | has 0 arguments | COUNT(DISTINCT *)
 SELECT COUNT(DISTINCT *) FROM visits
 ;
 --! QueryError 1:8 | is not supported | SUM(DISTINCT age)

@@ -16,10 +16,11 @@ ORDER BY l_returnflag, l_linestatus;
 
 -- Q2 minimum cost supplier, counted by nation
 SELECT n_name, COUNT(*) AS n
-FROM part, supplier, partsupp, nation, region
+FROM part, supplier, partsupp, nation, region,
+    (SELECT ps_partkey AS cheap_part, MIN(ps_supplycost) AS cheapest FROM partsupp GROUP BY ps_partkey) AS cheap
 WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND s_nationkey = n_nationkey
     AND n_regionkey = r_regionkey AND r_name = 'EUROPE' AND p_size < 25 AND p_type LIKE '%BRASS'
-    AND ps_supplycost = (SELECT MIN(ps_supplycost) FROM partsupp WHERE p_partkey = ps_partkey)
+    AND cheap_part = p_partkey AND ps_supplycost <= cheapest
 GROUP BY n_name
 ORDER BY n_name;
 
@@ -145,7 +146,7 @@ ORDER BY total_revenue DESC
 LIMIT 1;
 
 -- Q16 parts and supplier relationship
-SELECT p_brand, COUNT(DISTINCT ps_suppkey) AS supplier_cnt
+SELECT p_brand, COUNT(DISTINCT ps_suppkey) AS supplier_cnt, COUNT(*) AS n
 FROM partsupp, part
 WHERE p_partkey = ps_partkey AND p_brand <> 'Brand#45' AND p_type NOT LIKE 'MEDIUM POLISHED%'
     AND p_size IN (49, 14, 23, 45, 19, 3, 36, 9)

@@ -1,0 +1,50 @@
+"""Aggregates that are never measured: why not, and what to ask instead."""
+
+from __future__ import annotations
+
+_OF_A_ROW = (
+    "it shows the value of a single row, which is private",
+    "MODE(x) for the most frequent value, or AVG(x) for a number",
+)
+_OF_ALL_ROWS = (
+    "one row decides the answer, so no noise could hide it",
+    "COUNT_IF(x) and COUNT_IF(NOT x), or AVG(CAST(x AS INT)) for the part of rows where x holds",
+)
+_BITS = (
+    "one row can change every bit of the answer",
+    "COUNT_IF(x % 2 = 1) counts the rows with the last bit set; x // 2 % 2 the one before it",
+)
+_LISTS = (
+    "it lists the values of single rows, which are private",
+    "SELECT x, COUNT(*) FROM ... GROUP BY x, for the values and how often they occur",
+)
+_BEST_ROW = (
+    "it shows the value of a single row, which is private",
+    "SELECT ward FROM visits GROUP BY ward ORDER BY SUM(x) DESC LIMIT 1, for the best group",
+)
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "ANY_VALUE": _OF_A_ROW,
+    "APPROX_TOP_K": (
+        "values are chosen by a query of their own",
+        "SELECT x FROM ... GROUP BY x ORDER BY COUNT(*) DESC LIMIT 3",
+    ),
+    "ARG_MAX": _BEST_ROW,
+    "ARG_MIN": _BEST_ROW,
+    "ARRAY_AGG": _LISTS,
+    "BITWISE_AND_AGG": _BITS,
+    "BITWISE_OR_AGG": _BITS,
+    "BITWISE_XOR_AGG": _BITS,
+    "FIRST": _OF_A_ROW,
+    "FIRST_VALUE": _OF_A_ROW,
+    "GROUP_CONCAT": _LISTS,
+    "LAST": _OF_A_ROW,
+    "LAST_VALUE": _OF_A_ROW,
+    "LOGICAL_AND": _OF_ALL_ROWS,
+    "LOGICAL_OR": _OF_ALL_ROWS,
+    "MODE": (
+        "the most frequent value is chosen among all values, in a query of its own",
+        "SELECT MODE(x) FROM ... alone, with a WHERE for each group; or GROUP BY ward, x and COUNT(*)",
+    ),
+}
+"""By the name that the parser gives them: the reason, and what to ask instead."""

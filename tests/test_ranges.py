@@ -1,0 +1,108 @@
+"""Ranges that are learned: where they lie, what they cost, and what is refused before any cost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpframe as dp
+
+RANDOM = np.random.default_rng(3)
+ROWS = 20_000
+TABLE = pl.DataFrame(
+    {
+        "ward": RANDOM.choice(["er", "gp"], ROWS),
+        "cost": RANDOM.uniform(0, 900, ROWS),
+        "change": RANDOM.integers(-100, 30, ROWS),
+        "small": RANDOM.uniform(-0.2, -0.1, ROWS),
+        "pid": np.arange(ROWS) // 2,
+    }
+).with_columns(odd=pl.Series([None, float("nan"), 5.0, -0.0] * (ROWS // 4)))
+
+
+def session(budget: dp.Budget | None = None, **options: Any) -> dp.Session:
+    found = dp.Session(budget or dp.Budget(epsilon=100, delta=1e-6))
+    found.register("t", TABLE, columns={"ward": dp.Keys(["er", "gp"])}, **options)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("unit", [None, dp.Unit("pid", max_rows=2)], ids=["row", "unit"])
+def test_the_learned_range_holds_the_values_up_to_a_power_of_two(engine: str, unit: Any) -> None:
+    asked = session(engine=engine, unit=unit)
+    text = "SELECT AVG(cost) AS c, SUM(change) AS s, AVG(small) AS m, AVG(odd) AS o FROM t"
+    release = asked.sql(text, epsilon=1, bounds="auto")
+    assert release.learned == {
+        "cost": (0.0, 1024.0),
+        "change": (-127, 31),
+        "small": (-0.25, 0.0),
+        "odd": (-(2.0**-20), 8.0),
+    }
+    assert release.loss.epsilon == 1
+    row = release.frame.row(0, named=True)
+    assert row["c"] == pytest.approx(TABLE["cost"].mean(), rel=0.05)
+    assert row["s"] == pytest.approx(TABLE["change"].sum(), rel=0.05)
+    assert row["o"] == pytest.approx(2.5, rel=0.05)
+    assert "cost was clipped to [0, 1,024]" in repr(release)
+
+
+def test_learning_is_charged_with_the_answer_and_both_are_free_the_next_time() -> None:
+    asked = session(dp.Budget(epsilon=1))
+    text = "SELECT ward, SUM(cost * 2) AS s FROM t WHERE change < 0 GROUP BY ward"
+    first = asked.sql(text, epsilon="0.4", bounds="auto")
+    assert asked.remaining.epsilon == Fraction(6, 10)
+    again = asked.sql(text, epsilon="0.4", bounds="auto")
+    assert again.reused
+    assert again.learned == first.learned == {"(cost * 2)": (0.0, 2048.0)}
+    assert again.frame.equals(first.frame)
+    assert asked.remaining.epsilon == Fraction(6, 10)
+
+
+def test_a_filter_sees_the_values_as_they_are() -> None:
+    """Only what is added up is clipped; a bound on the column would move the condition too."""
+    asked = session()
+    release = asked.sql(
+        "SELECT COUNT(*) AS n, SUM(change) AS s FROM t WHERE cost > 890", epsilon=1, bounds="auto"
+    )
+    expected = TABLE.filter(pl.col("cost") > 890)
+    assert release.frame["n"][0] == pytest.approx(expected.height, abs=20)
+
+
+def test_without_anything_to_learn_it_is_a_query_like_any_other() -> None:
+    asked = session()
+    release = asked.sql("SELECT COUNT(*), SUM(change > 5) FROM t", epsilon=1, bounds="auto")
+    assert release.learned == {}
+    assert asked.spent.releases == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("SELECT AVG(cost) FROM t", {"epsilon": 2}),
+        ("SELECT AVG(cost) FROM t", {}),
+        ("SELECT AVG(cost) FROM t", {"error": 10}),
+        ("SELECT AVG(cost) FROM t", {"epsilon": 0.5, "bounds": "wide"}),
+        ("SELECT AVG(cost) FROM t", {"epsilon": 0.5, "rho": 0.1}),
+        ("SELECT AVG(cost) FROM t", {"rho": 0.1}),
+        ("SELECT AVG(ward) FROM t", {"epsilon": 0.5}),
+        ("SELECT AVG(cost), MEDIAN(ward) FROM t", {"epsilon": 0.5}),
+        ("SELECT SUM(DISTINCT cost) FROM t", {"epsilon": 0.5}),
+        ("SELECT cost, SUM(cost) FROM t GROUP BY cost", {"epsilon": 0.5}),
+    ],
+)
+def test_what_is_refused_costs_nothing(text: str, options: dict[str, Any]) -> None:
+    asked = session(dp.Budget(epsilon=1))
+    with pytest.raises(dp.UserError):
+        asked.sql(text, **{"bounds": "auto", **options})
+    assert asked.spent.releases == 0
+
+
+def test_an_empty_table_gets_some_range() -> None:
+    asked = dp.Session(dp.Budget(epsilon=10))
+    asked.register("t", TABLE.clear())
+    ((low, high),) = asked.sql("SELECT SUM(cost) FROM t", epsilon=1, bounds="auto").learned.values()
+    assert low <= 0 <= high
