@@ -96,7 +96,9 @@ def _check_alias(node: exp.Expression, text: str) -> None:
 @functools.lru_cache(maxsize=16)
 def _schema(tables: tuple[tuple[str, tuple[str, ...]], ...]) -> MappingSchema:
     """The columns of tables, as sqlglot wants them; it takes a while to build."""
-    columns = {name: {c: "UNKNOWN" for c in found if c != "*"} for name, found in tables}
+    columns: dict[str, object] = {
+        name: {c: "UNKNOWN" for c in found if c != "*"} for name, found in tables
+    }
     return MappingSchema(columns, dialect="duckdb")
 
 
