@@ -134,3 +134,11 @@ def test_explain_shows_both_sides_of_a_join_and_the_unit(session: dp.Session) ->
     ):
         assert words in text, text
     assert "__dpframe" not in text
+
+
+def test_a_column_cannot_pass_for_a_computed_one() -> None:
+    """Computed columns are not clamped on reading, so a declared range would not hold."""
+    opened = dp.Session(dp.Budget(epsilon=1))
+    frame = pl.DataFrame({"__dpframe_stage0": [10**9]})
+    with pytest.raises(dp.DeclarationError, match="the library's own"):
+        opened.register("t", frame, columns={"__dpframe_stage0": dp.Range(0, 1)})
