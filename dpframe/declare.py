@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from dpframe.errors import DeclarationError
 from dpframe.plan.domains import Domain, Type, type_of_value
+from dpframe.plan.stages import STAGED
 
 Neighbors = Literal["add_remove", "replace"]
 
@@ -218,6 +219,10 @@ def _table_problems(
                 " cannot tell them apart"
             )
         lowered[column.lower()] = column
+        if column.lower().startswith(STAGED):  # engines would read it as computed, unclamped
+            problems.append(
+                f"column {column!r}: names that begin with {STAGED} are the library's own"
+            )
     if isinstance(unit, Unit):
         problems += _unit_problems(unit, storage)
     elif not isinstance(unit, Row):

@@ -75,6 +75,8 @@ def _equation(
 
 
 def _aliases(node: exp.Expression) -> set[str]:
+    if isinstance(node, exp.Column):  # as most sides of equations are
+        return {node.table.lower()}
     return {c.table.lower() for c in node.find_all(exp.Column)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -92,6 +93,15 @@ def _check_alias(node: exp.Expression, text: str) -> None:
         )
 
 
+@functools.lru_cache(maxsize=16)
+def _schema(tables: tuple[tuple[str, tuple[str, ...]], ...]) -> MappingSchema:
+    """The columns of tables, as sqlglot wants them; it takes a while to build."""
+    columns: dict[str, object] = {
+        name: {c: "UNKNOWN" for c in found if c != "*"} for name, found in tables
+    }
+    return MappingSchema(columns, dialect="duckdb")
+
+
 def qualified(select: exp.Select, tables: Mapping[str, Table]) -> exp.Select:
     """Resolve aliases, ordinals and stars, and say of every column which table it is from."""
     using = [
@@ -102,12 +112,8 @@ def qualified(select: exp.Select, tables: Mapping[str, Table]) -> exp.Select:
         }
         for s in select.find_all(exp.Select)
     ]
-    schema = MappingSchema(
-        {
-            table.name.lower(): {c.lower(): "UNKNOWN" for c in table.domains if c != "*"}
-            for table in tables.values()
-        },
-        dialect="duckdb",
+    schema = _schema(
+        tuple((t.name.lower(), tuple(c.lower() for c in t.domains)) for t in tables.values())
     )
     problem = ""
     try:
