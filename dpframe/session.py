@@ -5,36 +5,28 @@ from __future__ import annotations
 import copy
 import difflib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from dpframe.aggregates.compile import compile_plan, tables_of
-from dpframe.bounds.derive import visible_table
-from dpframe.bounds.lower import Lowering
-from dpframe.bounds.rows import Selected, stored_tables
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.room import Room
 from dpframe.budget.spent import Spent
-from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare, with_keys
-from dpframe.engines.base import Engine
-from dpframe.engines.combined import combined
-from dpframe.engines.learned import PublicFacts
-from dpframe.engines.sources import EngineName, open_data
-from dpframe.errors import DeclarationError, ParameterError, QueryError
+from dpframe.catalog import Catalog
+from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit
+from dpframe.engines.sources import EngineName
+from dpframe.errors import ParameterError, QueryError
 from dpframe.frame import Frame
 from dpframe.mechanisms import Source
-from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
 from dpframe.query import Asking, Query, Said
 from dpframe.ranges import Learning, open_arguments
 from dpframe.regression import Regression, Scales
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
-from dpframe.release.explain import unit_text
 from dpframe.release.noisy import PostProcessing
 from dpframe.release.selection import refuse_without_delta
 from dpframe.release.table import Release
@@ -83,11 +75,8 @@ class Session:
         self._ledger = Ledger.open(None if ledger is None else Path(ledger), budget)
         self._own_budget = self._ledger.budget
         self._queries = queries
-        self._engines: dict[str, Engine] = {}
-        self._tables: dict[str, Table] = {}
-        self._versions: dict[str, Callable[[], str | None]] = {}
-        self._public = PublicFacts()
-        self._combined: dict[frozenset[str], tuple[Engine, Mapping[str, Table]]] = {}
+        self._catalog = Catalog()
+        self._tables, self._engines = self._catalog.tables, self._catalog.engines
         self._source = Source()
 
     def close(self) -> None:
@@ -125,56 +114,22 @@ class Session:
         can change unnoticed, so their answers are reused only if the owner names a `version`;
         with one, answers are also reused by later sessions on the same ledger.
         """
-        if not isinstance(name, str) or not name.isidentifier():
-            raise DeclarationError(
-                f"{name!r} is not a table name",
-                why="SQL refers to the table by a plain word",
-                fix='session.register("visits", data)',
-            )
-        if name.lower() in (known.lower() for known in self._tables):
-            raise DeclarationError(
-                f"table {name!r} is registered already",
-                why="answers that were paid for refer to it",
-                fix="use another name, or a new session",
-            )
-        if columns is not None and not isinstance(columns, Mapping):
-            raise DeclarationError(
-                f"columns={columns!r} is not a mapping",
-                why="each column is declared by name",
-                fix='columns={"age": dp.Range(0, 110)}',
-            )
-        if version is not None and (not isinstance(version, str) or not version):
-            raise DeclarationError(
-                f"version={version!r} is not a text",
-                why="it names a state of the data: the same name promises the same rows",
-                fix='version="2026-11-16"',
-            )
-        opened = open_data(data, engine)
-        table = declare(
+        self._catalog.add(
             name,
-            opened.engine.storage(),
-            unit=Row() if unit is None else unit,
-            columns=columns or {},
+            data,
+            unit=unit,
+            columns=columns,
+            engine=engine,
+            public=public,
             neighbors=neighbors,
             size=size,
-            public=public,
+            version=version,
+            agreed=lambda table: self._ledger.declare(name, _terms(table)),
         )
-        self._ledger.declare(name, _terms(table))
-        self._tables[name], self._engines[name] = table, opened.engine
-        self._versions[name] = _declared_version(version) if version else opened.version
 
     def describe(self) -> str:
         """The tables, their declarations, and the budget, in words."""
-        lines = [f"budget     {self._ledger}"]
-        for table in self._tables.values():
-            lines.append(f"table      {table.name} on {self._engines[table.name].name}")
-            lines.append(f"  protects {unit_text(table)}")
-            width = max(map(len, table.storage))
-            types = max(len(stored.name) for stored in table.storage.values())
-            for column, stored in table.storage.items():
-                known = _known(table, column)
-                lines.append(f"  {column.ljust(width)}  {stored.name.ljust(types)}  {known}")
-        return "\n".join(lines)
+        return "\n".join([f"budget     {self._ledger}", *self._catalog.in_words()])
 
     # --- the budget ------------------------------------------------------------------------------
 
@@ -325,7 +280,7 @@ class Session:
                 why=f"registered tables: {', '.join(self._tables) or 'none'}",
                 fix=f'session.register("{name}", data, columns={{...}})',
             )
-        return Frame.of_table(self._tables[name], self._analysed, self._described)
+        return Frame.of_table(self._tables[name], self._analysed, self._catalog.described)
 
     def _analysed(
         self,
@@ -334,30 +289,14 @@ class Session:
         keys: Mapping[str, Iterable[Any]] | None = None,
         said: Said | None = None,
     ) -> Query:
-        engine, lowering = self._lowering(plan, keys)
+        engine, lowering = self._catalog.lowering(plan, keys)
         compiled = compile_plan(plan, lowering, engine.evaluate)
         PostProcessing(compiled).check()
         for budget in (self._ledger.budget, self._own_budget):
             refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         names = tables_of(plan)
-        return Query(asking, compiled, engine, lambda: self._version(names), asked, said)
-
-    def _lowering(
-        self, plan: Node, keys: Mapping[str, Iterable[Any]] | None = None
-    ) -> tuple[Engine, Lowering]:
-        """The engine that a plan runs on, and what follows of its rows from its tables."""
-        names = tables_of(plan)
-        engine, tables = self._opened(names)
-        tables = {name: self._with_learned(tables[name]) for name in names}
-        if keys is not None:
-            tables = with_keys(tables, keys)
-        return engine, Lowering(tables, lambda chosen: self._is_unique(engine, chosen))
-
-    def _described(self, node: Node) -> Table:
-        """What is known of the columns of rows that several tables may have been made into."""
-        _, lowering = self._lowering(node)
-        return visible_table(lowering.rows(node))
+        return Query(asking, compiled, engine, lambda: self._catalog.version(names), asked, said)
 
     def _learning(
         self, text: str, keys: Mapping[str, Iterable[Any]] | None, dialect: str
@@ -368,40 +307,12 @@ class Session:
         plan = plan_of(text, self._tables, dialect)
         return Learning(
             plan,
-            open_arguments(plan, self._lowering(plan)[1]),
+            open_arguments(plan, self._catalog.lowering(plan)[1]),
             lambda changed: self._analysed(changed, text, keys),
             self._ledger,
             text,
             self._queries,
         )
-
-    def _opened(self, names: Sequence[str]) -> tuple[Engine, Mapping[str, Table]]:
-        """One engine over these tables, and the tables as it stores them."""
-        if len(names) == 1:
-            return self._engines[names[0]], self._tables
-        chosen = frozenset(names)
-        if chosen not in self._combined:
-            engines = {name: self._engines[name] for name in sorted(names)}
-            self._combined[chosen] = combined(engines, self._tables)
-        return self._combined[chosen]
-
-    def _with_learned(self, table: Table) -> Table:
-        """A table; if it is public, with what its rows tell of the columns not declared."""
-        if not table.public:
-            return table
-        name, version = table.name, self._versions[table.name]()
-        domains = self._public.domains(self._tables[name], self._engines[name], version)
-        return replace(table, domains=domains)
-
-    def _is_unique(self, engine: Engine, chosen: Selected) -> bool:
-        names = [table.name for table in stored_tables(chosen.source)]
-        return self._public.is_unique(chosen, engine, self._version(names))
-
-    def _version(self, names: Sequence[str]) -> str | None:
-        """The version of the data of all these tables together; None where one has none."""
-        versions = [self._versions[name]() for name in sorted(names)]
-        known = [version for version in versions if version is not None]
-        return "; ".join(known) if len(known) == len(names) else None
 
     def as_analyst(self, name: str, budget: Budget | None = None) -> Session:
         """The same tables for one analyst, whose answers are charged to a budget of their own too.
@@ -419,10 +330,6 @@ class Session:
         return f"<Session: {tables}; {self._ledger}>"
 
 
-def _declared_version(version: str) -> Callable[[], str | None]:
-    return lambda: f"declared {version}"
-
-
 def _terms(table: Table) -> dict[str, Any]:
     """What a ledger must find unchanged when it is opened again."""
     return {
@@ -432,11 +339,3 @@ def _terms(table: Table) -> dict[str, Any]:
         "size": table.size,
         "public": table.public,
     }
-
-
-def _known(table: Table, column: str) -> str:
-    if column not in table.domains:
-        return "cannot be used"
-    domain = table.domains[column]
-    known = domain.values is not None or domain.is_bounded
-    return "read from the table" if table.public and not known else in_words(domain)

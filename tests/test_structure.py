@@ -33,10 +33,12 @@ DOORS: dict[str, set[str]] = {
     # What a user holds: questions to be, and those that were analysed.
     "summary": {"budget", "frontends", "plan", "query", "release"},
     "frame": {"bounds", "declare", "frontends", "plan", "release", "summary"},
+    "catalog": {"aggregates", "bounds", "declare", "engines", "plan", "release"},
     "session": {
         "aggregates",
         "bounds",
         "budget",
+        "catalog",
         "declare",
         "engines",
         "frame",
