@@ -122,6 +122,7 @@ def test_everything_listed_as_answered_is_answered(session):
         for aggregate in listed.pop(kind):
             assert session.query(f"SELECT {aggregate} FROM visits")
     listed.pop("clauses")
+    listed.pop("tables")
     for expressions in listed.values():
         for expression in expressions:
             assert session.query(f"SELECT COUNT(*) FROM visits WHERE ({expression}) IS NOT NULL")
@@ -130,6 +131,7 @@ def test_everything_listed_as_answered_is_answered(session):
 def test_everything_that_is_answered_is_listed():
     listed = " ".join(row[1] for row in table("part of a query")).upper().replace("_", "")
     names = {name for function in FUNCTIONS.values() for name in function.sql}
+    names -= {"strposition", "timetounix"}  # what the parser calls STRPOS and EPOCH
     # Operators are known by the names of their nodes.
     operators = (
         "add sub mul neg div intdiv mod pow eq neq lt lte gt gte nullsafeneq dpipe and or not like"
