@@ -19,6 +19,11 @@ class Part:
 
     condition: Expr | None
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the parts of groups add up to that of their union: what is there twice does not."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class CountRows(Part):
@@ -28,6 +33,10 @@ class CountRows(Part):
 @dataclass(frozen=True, slots=True)
 class CountUnits(Part):
     """The number of units that have such a row."""
+
+    @property
+    def adds_up(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,10 @@ class CountDistinct(Part):
     expr: Expr
     type: Type
     """What is compared: texts byte by byte, and -0.0 is 0.0."""
+
+    @property
+    def adds_up(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
