@@ -148,7 +148,9 @@ def test_numbers_of_different_values_are_not_made_to_add_up() -> None:
     """A value in two groups is one value: a total is less than the sum of its groups."""
     frame = pl.DataFrame({"age": [i % 4 for i in range(4000)], "x": [i % 50 for i in range(4000)]})
     session = dp.Session(dp.Budget(epsilon=10**6))
-    session.register("t", frame, columns={"age": dp.Range(0, 3), "x": dp.Range(0, 99)})
+    session.register(
+        "t", frame, columns={"age": dp.Range(0, 3, nullable=False), "x": dp.Range(0, 99)}
+    )
     asked = "SELECT age, COUNT(DISTINCT x) AS n FROM t GROUP BY ROLLUP (age)"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
