@@ -151,7 +151,8 @@ def test_ctrl_c_stops_at_once_without_a_traceback_or_leftovers(delay, tmp_path):
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
     _, complaint = process.communicate(timeout=60)
-    assert process.returncode == 130
+    # A shell shows 130 for both: an engine may raise it once more when Python is on its way out.
+    assert process.returncode in (130, -signal.SIGINT)
     assert complaint.strip() in ("interrupted", "")
     assert list(tmp_path.iterdir()) == []
 

@@ -63,9 +63,9 @@ def coding_for(domain: Domain, max_rows: int = 1) -> Coding:
     """The grid for a bounded expression, of which a unit contributes up to `max_rows` values.
 
     >>> coding_for(Domain(Type.INT, 0, 110))
-    Coding(low=0, high=110, shift=0, is_integer=True)
+    Coding(low=0, high=110, shift=0, is_integer=True, decimals=0)
     >>> coding_for(Domain(Type.FLOAT, 0.0, 50_000.0))
-    Coding(low=0, high=819200000, shift=14, is_integer=False)
+    Coding(low=0, high=819200000, shift=14, is_integer=False, decimals=0)
     """
     low, high = Fraction(domain.low), Fraction(domain.high)
     largest = max(abs(low), abs(high))

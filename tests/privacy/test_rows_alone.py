@@ -687,7 +687,7 @@ class Bench:
 
     def _typed(self, case: Case) -> Typed:
         if case.polars is not None:
-            rows = Frame.of_table(self.polars, Mock()).with_columns(found=case.polars)._rows
+            rows = Frame.of_table(self.polars, Mock(), Mock()).with_columns(found=case.polars)._rows
             return typed(rows.columns["found"], self.polars.domains)
         plan = plan_of(f"SELECT COUNT({case.sql}) FROM t", {"t": self.polars})
         (_, call), *_ = aggregate_of(plan).aggregates

@@ -950,9 +950,6 @@ SELECT COUNT(*) FROM visits WHERE age IN (1.5)
 --! QueryError 1:12 | BIGINT and DATE do not mix | IF(active, day, age)
 SELECT SUM(IF(active, day, age)) FROM visits
 ;
---! QueryError 1:8 | is not supported | COUNT(DISTINCT ward)
-SELECT COUNT(DISTINCT ward) FROM visits
-;
 --! QueryError 1:56 | adds up a VARCHAR | SUM(name)
 SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING SUM(name) > 1
 ;

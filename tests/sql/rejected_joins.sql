@@ -71,9 +71,6 @@ SELECT COUNT(*) FROM customers JOIN orders ON id + 0 = customer
 --! QueryError 1:37 | the join does not equate the units | (SELECT customer % 10 AS customer FROM orders) AS o
 SELECT COUNT(*) FROM customers JOIN (SELECT customer % 10 AS customer FROM orders) AS o ON id = customer
 ;
---! QueryError 1:8 | COUNT(DISTINCT customer) is not supported | COUNT(DISTINCT customer)
-SELECT COUNT(DISTINCT customer) FROM (SELECT customer % 10 AS customer, amount FROM orders)
-;
 --! QueryError 1:30 | a subquery groups rows across units | customer % 10
 SELECT COUNT(*) FROM (SELECT customer % 10 AS customer FROM orders GROUP BY 1)
 ;
