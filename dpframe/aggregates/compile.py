@@ -72,12 +72,13 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     table, where = rows.table, rows.where
     checked = None if where is None else condition(where, table.domains).expr
     columns = refined(table.domains, where)
-    scope = Scope(table, columns)
     keyed = [(name, rows.over_source(expr)) for name, expr in node.keys]
     _refuse_unit_as_key(keyed, table)
     keys = tuple((name, typed(expr, columns)) for name, expr in keyed)
-    aggregates = tuple((n, _resolve(rows.over_source(call), scope)) for n, call in node.aggregates)
     found = key_sets(keys, columns, evaluate)
+    groups = None if found.private else max(1, found.public.height)
+    scope = Scope(table, columns, groups)
+    aggregates = tuple((n, _resolve(rows.over_source(call), scope)) for n, call in node.aggregates)
     return Compiled(
         table, rows.source, plan, checked, keys, found.public, aggregates, found.private
     )

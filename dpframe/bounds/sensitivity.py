@@ -4,6 +4,12 @@ Notation: a unit has N[k] rows in group k and contributes a vector v over the gr
 (`engines`) leaves the p-norm of N at most r = max_rows, and scales v by the same factor, so with
 |v[k]| <= H * N[k] the p-norm of v is at most r * H. At row level r = 1 and N is a unit vector, so
 every norm is at most H. Replacing a unit is removing one and adding another: at most twice as far.
+
+Counts over a grid have a vector v[k, c] over groups and cells, where the v[k, .] are not negative
+and add up to at most N[k] before weighting. Both norms of v are then at most that of N, which is r:
+in L1 the sums over cells add up, and in L2 the sum over c of v[k, c]^2 is at most (sum over c of
+v[k, c])^2 <= N[k]^2. That holds for every width of the cells, so for coarser grids that are added
+up from finer ones too, and for weighting, which scales v by one factor and rounds it down.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
-from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountRows, CountUnits, GridCounts, Part
 
 COUNT_BITS = 20
 """Weighted counts are kept on a grid of 2^-20 of a row."""
@@ -64,7 +70,7 @@ def extra_bits(part: Part, context: Context) -> int:
         return 0
     rows = context.table.max_rows
     match part:
-        case CountRows():
+        case CountRows() | GridCounts():
             return COUNT_BITS
         case CountUnits():
             return COUNT_BITS if _units_may_exceed(context) else 0
@@ -115,6 +121,8 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
         return Sensitivity(
             span, span * span, span, f"one row changes by at most {_value(part, span)}"
         )
+    if isinstance(part, GridCounts):
+        return Sensitivity(2, 2, 1, "one row leaves a cell and enters another")
     if context.grouped:
         return Sensitivity(2, 2, 1, "one row leaves a group and enters another")
     if always_there:

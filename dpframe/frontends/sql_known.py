@@ -53,6 +53,11 @@ REFUSED: dict[type[exp.Expression], tuple[str, str, str]] = {
         "counts and sums have no order",
         "leave it out",
     ),
+    exp.Array: (
+        "a list cannot stand here",
+        "each answer is one value per group",
+        "QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75): quantiles of one column share their cost",
+    ),
     exp.IgnoreNulls: (
         "is not an aggregate that can be measured",
         "each aggregate needs a proven bound on what one unit changes",
@@ -111,7 +116,7 @@ def refuse_unread(node: exp.Expression, read: set[str], statement: str) -> None:
 
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a node is an aggregate, with its FILTER or without."""
-    return isinstance(node, exp.AggFunc | exp.Filter)
+    return isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup)
 
 
 def _parser_words() -> frozenset[str]:

@@ -20,7 +20,7 @@ from dpframe.plan.nodes import (
     aggregate_of,
     chain,
 )
-from dpframe.plan.parts import CodedSum, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountRows, CountUnits, GridCounts, Part
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
@@ -164,6 +164,10 @@ def part_text(part: Part) -> str:
             centre = f" - {part.coding.value(part.centre):g}" if part.centre else ""
             low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
             return f"sum of {expr_text(part.expr)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
+        case GridCounts():
+            low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
+            between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
+            return f"counts of {expr_text(part.expr)} in {between}{where}"
     return type(part).__name__
 
 
