@@ -949,7 +949,9 @@ def _where(rows: Grammar) -> str:
 
 def _aggregate(rows: Grammar, unit: str) -> str:
     depth = rows.pick(0, 1, 1, 2, 2, 3)
-    match rows.below(10):
+    match rows.below(12):
+        case 10 | 11:
+            text = _quantile(rows, depth)
         case 0:
             text = "COUNT(*)"
         case 1:
@@ -965,6 +967,21 @@ def _aggregate(rows: Grammar, unit: str) -> str:
     if rows.below(4) == 0:
         text += f" FILTER (WHERE {rows.condition(1).text})"
     return text
+
+
+def _quantile(rows: Grammar, depth: int) -> str:
+    """A place in the distribution of a number, a day or an instant."""
+    times = [c.sql for c in rows.columns if c.kind in ("date", "timestamp")]
+    value = rows.pick(*times) if times and rows.below(3) == 0 else rows.bounded_number(depth)
+    share = rows.pick("0", "0.25", "0.5", "0.999", "1")
+    return rows.pick(
+        f"MEDIAN({value})",
+        f"MIN({value})",
+        f"MAX({value})",
+        f"QUANTILE_CONT({value}, {share})",
+        f"QUANTILE_DISC({value}, {share})",
+        f"PERCENTILE_CONT({share}) WITHIN GROUP (ORDER BY {value} DESC)",
+    )
 
 
 def _finished(rows: Grammar, found: str, aggregates: list[str]) -> str:

@@ -107,6 +107,9 @@ WHOLE = Domain(Type.INT, -(2**50), 2**50, nullable=False)
 REAL = Domain(Type.FLOAT, nullable=False)
 """The result of averaging."""
 
+MOST_CELLS = 2**20
+"""All groups together have this many cells of a grid."""
+
 _LARGEST = 1e300
 """Numbers up to this are added up; the noise of a unit's many rows must still be a float."""
 

@@ -51,6 +51,12 @@ class Compiled:
         """How many rows the noisy table has."""
         return self.frame.height if self.keys else 1
 
+    @property
+    def cells(self) -> int:
+        """How many integers the largest part has per group."""
+        recipes = (recipe for _, found in self.aggregates for recipe in found.recipes())
+        return max((p.cells for r in recipes for p in r.parts.values()), default=1)
+
     def with_keys(self, chosen: ChosenKeys) -> Compiled:
         """The query over the released keys: from here on they are as good as public."""
         names = [name for name, _ in self.keys]

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpframe.aggregates.base import (
+    MOST_CELLS,
     Aggregate,
     Levels,
     Recipe,
@@ -39,11 +40,11 @@ _NAMES = {
     "MAX": "MAX",
 }
 
-MOST_CELLS = 2**20
-"""All groups together have this many of the smallest cells."""
+_SIZES = (4096, 256, 64, 16)
+"""Cells of one group, the fewer the more groups there are."""
 
-_FINEST, _COARSEST, _PRIVATE = 4096, 16, 256
-"""Cells of one group: at the most, at the least, and where the groups are not known yet."""
+_UNKNOWN = 64
+"""Cells of one group where the groups are still to be chosen."""
 
 _INSIDE = 3.0
 """How many deviations of the noise MIN and MAX keep from the ends."""
@@ -268,13 +269,13 @@ _FINE = 1024
 def _cells(call: AggregateCall, scope: Scope) -> int:
     """How many cells a group has: fewer where there are many groups."""
     if scope.groups is None:
-        return _PRIVATE
-    for cells in (_FINEST, _PRIVATE, _COARSEST):
+        return _UNKNOWN
+    for cells in _SIZES:
         if scope.groups * cells <= MOST_CELLS:
             return cells
     raise refused(
         call,
         f"is asked for {scope.groups:,} groups",
-        why=f"each takes a grid of counts, and {MOST_CELLS // _COARSEST:,} of them are measured at most",
+        why=f"each takes a grid of counts, and {MOST_CELLS // _SIZES[-1]:,} of them are measured at most",
         fix="group by fewer columns, or by coarser ones, for example age // 10",
     )

@@ -33,7 +33,10 @@ _MOST_CELLS = 2_000_000
 def intervals(
     parts: NoisyParts, finished: pl.DataFrame, confidence: float, source: Source
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Per output column that depends on noise, the low and high ends for every finished row."""
+    """Per output column that depends on noise, the low and high ends for every finished row.
+
+    The ends of a day are in days since 1970, those of an instant in microseconds.
+    """
     if not isinstance(confidence, float | int) or not 0 < confidence < 1:
         raise ParameterError(
             f"confidence={confidence!r} is not between 0 and 1",
@@ -54,12 +57,13 @@ def intervals(
 
 
 def _noisy_columns(parts: NoisyParts, finished: pl.DataFrame) -> list[str]:
-    """Numeric columns computed from at least one aggregate."""
+    """Columns of numbers and times computed from at least one aggregate."""
     noisy = {name for name, _ in parts.compiled.aggregates}
     for node in reversed(list(_above(parts.compiled.plan))):
         if isinstance(node, Project):
             noisy = {name for name, expr in node.columns if _reads(expr, noisy)}
-    return [c for c in finished.columns if c in noisy and finished[c].dtype.is_numeric()]
+    kinds = {c: finished[c].dtype for c in finished.columns if c in noisy}
+    return [c for c, kind in kinds.items() if kind.is_numeric() or kind.is_temporal()]
 
 
 def _above(plan: Node) -> list[Node]:
@@ -124,7 +128,8 @@ def _redrawn(
         groups = rows[start : start + chunk]
         possible = _possible(parts, groups, draws, source)
         for name in names:
-            table = possible[name].cast(pl.Float64).to_numpy().reshape(draws, len(groups))
+            numbers = possible[name].to_physical().cast(pl.Float64)
+            table = numbers.to_numpy().reshape(draws, len(groups))
             with np.errstate(invalid="ignore"):
                 low, high = _quantiles(table, tail)
             lows[name].append(low)

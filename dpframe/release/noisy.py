@@ -20,6 +20,7 @@ from dpframe.errors import InternalError
 from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
 from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort
+from dpframe.plan.parts import GridCounts
 from dpframe.plan.stages import STAGED, Staging
 
 ROW = "__dpframe_row"
@@ -53,8 +54,8 @@ class NoisyParts:
     def estimates(self, index: int) -> np.ndarray:
         """A part in units of value: one number per group, or one row of cells for a grid."""
         found = np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
-        cells = self.layout.parts[index].cells
-        return found if cells == 1 else found.reshape(-1, cells)
+        part = self.layout.parts[index]
+        return found.reshape(-1, part.cells) if isinstance(part, GridCounts) else found
 
     def deviation(self, index: int) -> float:
         """The standard deviation of a part's noise, in units of value."""
@@ -63,7 +64,7 @@ class NoisyParts:
 
     def single(self) -> list[int]:
         """The parts that are one number per group."""
-        return [i for i, part in enumerate(self.layout.parts) if part.cells == 1]
+        return [i for i, p in enumerate(self.layout.parts) if not isinstance(p, GridCounts)]
 
     def places(self) -> dict[int, tuple[Place, tuple[int, ...]]]:
         """The aggregates that are places on grids, and the parts that each is found from."""

@@ -22,7 +22,7 @@ import sys
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +35,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 import dpframe as dp
 from dpframe.aggregates.compile import Compiled, Layout, compile_plan, layout_for
 from dpframe.bounds.keys import ChosenKeys
+from dpframe.bounds.lower import Lowering
 from dpframe.bounds.sensitivity import COUNT_BITS
 from dpframe.declare import Table, declare
 from dpframe.engines.base import Engine, request_for
@@ -45,7 +46,7 @@ from dpframe.errors import QueryError
 from dpframe.mechanisms import ThresholdedGaussian
 from dpframe.plan.exprs import Call, walk
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, chain
-from dpframe.plan.parts import CodedSum
+from dpframe.plan.parts import CodedSum, GridCounts
 from dpframe.plan.sqltext import duckdb_name
 from dpframe.release.selection import Selection, most_keys, pure_selection
 
@@ -78,11 +79,11 @@ class SharedDuckDB(DuckDBEngine):
         cursor.register("frame", frame.with_columns(texts))
         casts = ", ".join(f"CAST({duckdb_name(c)} AS HUGEINT) AS {duckdb_name(c)}" for c in wide)
         columns = f"* REPLACE ({casts})" if wide else "*"
-        cursor.execute(f"CREATE TEMP VIEW {ROWS} AS SELECT {columns} FROM frame")
+        cursor.execute(f"CREATE TEMP VIEW {ROWS}_t AS SELECT {columns} FROM frame")
         self._cursor = cursor
-        super().__init__(cursor.table(ROWS))
+        super().__init__(cursor.table(f"{ROWS}_t"))
 
-    def _run(self, sql: str) -> pl.DataFrame:
+    def _run(self, sql: str, tables: Sequence[Table]) -> pl.DataFrame:
         found: pl.DataFrame = self._cursor.sql(sql).pl()
         return found
 
@@ -99,7 +100,8 @@ class Opened:
         return self.session._tables["t"]
 
     def compiled(self, plan: Node) -> Compiled:
-        return compile_plan(plan, self.table, self.engine.evaluate)
+        lowering = Lowering(self.session._tables, self.engine.is_unique)
+        return compile_plan(plan, lowering, self.engine.evaluate)
 
 
 @dataclass
@@ -363,7 +365,7 @@ def functions_of(compiled: Compiled) -> Iterator[str]:
     exprs += [compiled.where] if compiled.where is not None else []
     for part in layout_for(compiled, 1).parts:
         exprs += [part.condition] if part.condition is not None else []
-        exprs += [part.expr] if isinstance(part, CodedSum) else []
+        exprs += [part.expr] if isinstance(part, CodedSum | GridCounts) else []
     for node in chain(compiled.plan):
         if isinstance(node, Filter):
             exprs.append(node.predicate)
