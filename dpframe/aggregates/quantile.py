@@ -100,8 +100,8 @@ class Rank:
         if not self.inside:
             return ranks - self.quantile * rows
         noise = self.inside * self.tree.deviations(self.quantile, deviations)
-        # Not beyond the median, however few rows there are.
-        ends = (0, rows / 2) if self.inside > 0 else (rows / 2, rows)
+        # Well on its side of the median, however few rows there are.
+        ends = (0, rows / 4) if self.inside > 0 else (rows * 3 / 4, rows)
         wanted = np.clip(self.quantile * rows + noise, *ends)
         gaps: Floats = np.maximum.accumulate(ranks - wanted, axis=1)
         return gaps

@@ -371,6 +371,13 @@ def _anonymous(reader: ExprReader, node: exp.Expression) -> Expr:
         return reader._call("extract", node, [node.expressions[1]], (field,))
     if node.name.lower() == "weekday" and len(node.expressions) == 1:
         return reader._call("extract", node, node.expressions, ("dow",))
+    if node.name.lower() == "histogram":
+        raise reader.error(
+            node,
+            "HISTOGRAM makes a map, not a value",
+            why="an answer is a table with a row for each group",
+            fix='session.histogram("visits", "age", bins=11, epsilon=0.1), or GROUP BY age // 10',
+        )
     return reader._function(node)
 
 
