@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from dpframe.declare import Table
@@ -47,7 +47,8 @@ def histogram_plan(
             keys.append((key, Column(name)))
             shown.append((name, Column(key)))
             continue
-        cuts = _edges(name, domain, bins if own is None else None, own)
+        others = isinstance(edges, Mapping) and own is not None  # bins= is for the other column
+        cuts = _edges(name, domain, None if others else bins, own)
         conditions += _inside(name, domain, cuts)
         equal = own is None and domain.type in (Type.INT, Type.FLOAT)
         keys.append((key, _equal_bin(name, cuts) if equal else _bin(name, cuts)))
@@ -103,21 +104,24 @@ def _edges(
 
 
 def _edge(number: int, low: float, width: float) -> float:
-    """The least value that is in a bin of even width, as the rows are computed: with rounding."""
+    """The lower end of a bin of even width: a value that rows with it are counted in that bin by.
+
+    Rows are numbered by (x - low) / width, which rounds, so the end may have to be a little higher.
+    """
     edge = low + width * number
+    ulp = math.ulp(max(abs(low), abs(edge)))
     while (edge - low) / width < number:
-        edge = math.nextafter(edge, math.inf)
-    while number and (math.nextafter(edge, -math.inf) - low) / width >= number:
-        edge = math.nextafter(edge, -math.inf)
+        edge += ulp
     return edge
 
 
 def _given(name: str, domain: Domain, edges: Sequence[Any]) -> tuple[Any, ...]:
     """Edges as they were given, checked."""
     given = tuple(edges)
-    kinds = {type_of_value(e) for e in given if isinstance(e, int | float | date | datetime)}
+    kinds = {type_of_value(e) if isinstance(e, int | float | date) else None for e in given}
     numbers = kinds <= {Type.INT, Type.FLOAT} and domain.type in (Type.INT, Type.FLOAT)
-    fitting = len(given) >= 2 and (numbers or kinds == {domain.type})
+    finite = not numbers or all(map(math.isfinite, given))
+    fitting = len(given) >= 2 and finite and (numbers or kinds == {domain.type})
     if not fitting or any(not a < b for a, b in itertools.pairwise(given)):
         raise ParameterError(
             f"edges= for {name} are not at least two rising values of its type",

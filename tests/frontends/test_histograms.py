@@ -112,7 +112,7 @@ def test_the_number_of_bins_costs_nothing(bins: int) -> None:
 
 
 def test_counts_are_raised_to_zero_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.full(n, -10**6, dtype=np.int64))
+    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.full(n, -(10**6), dtype=np.int64))
     opened = dp.Session(dp.Budget(epsilon=10))
     opened.register("t", TABLE, columns=COLUMNS)
     asked: dict[str, Any] = {"bins": 5, "epsilon": 1}
