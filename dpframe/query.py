@@ -248,9 +248,9 @@ class Query:
             found = choice_offer(
                 contest.ballot, contest.k, cost, asking.budget, asking.default_share
             )
-        except ParameterError:  # a cost so small that there is no such noise
+            return (contest, found) if contest.is_better(found, counts) else None
+        except (ParameterError, OverflowError):  # costs or factors for which there is no noise
             return None
-        return (contest, found) if contest.is_better(found, counts) else None
 
     def _winners(self, contest: Contest, choice: ChoiceOffer) -> Release:
         """Charge, then choose."""

@@ -147,6 +147,14 @@ def test_a_contest_that_is_too_expensive_is_refused_and_costs_nothing() -> None:
     assert asked.spent.releases == 0
 
 
+@pytest.mark.parametrize(
+    "score", ["COUNT(*) * 1e300 * 1e300", "COUNT(*) * 1e-300 + SUM(cost) * 1e300"]
+)
+def test_factors_beyond_any_noise_are_sorted_by_noisy_numbers(score: str) -> None:
+    text = f"SELECT ward FROM visits GROUP BY ward ORDER BY {score} DESC LIMIT 1"
+    assert len(session().sql(text, epsilon=1)) == 1
+
+
 def test_an_empty_table_has_winners_too() -> None:
     asked = dp.Session(dp.Budget(epsilon=1))
     asked.register("visits", TABLE.clear(), columns=COLUMNS)
