@@ -24,6 +24,11 @@ class Part:
         """How many integers there are per group."""
         return 1
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the parts of groups add up to that of their union: what is there twice does not."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class CountRows(Part):
@@ -33,6 +38,10 @@ class CountRows(Part):
 @dataclass(frozen=True, slots=True)
 class CountUnits(Part):
     """The number of units that have such a row."""
+
+    @property
+    def adds_up(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,10 @@ class CountDistinct(Part):
     expr: Expr
     type: Type
     """What is compared: texts byte by byte, and -0.0 is 0.0."""
+
+    @property
+    def adds_up(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

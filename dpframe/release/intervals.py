@@ -188,8 +188,7 @@ def _possible_places(
     deviation and correlations that are known. Drawing that instead of the noise of every cell is
     thousands of times quicker.
     """
-    # These numbers protect nobody, so floating-point ones will do.
-    random = np.random.default_rng(source.bits(128))
+    random = source.floats()
     columns = []
     for members in _sharing(parts).values():
         counts = [parts.estimates(i)[groups] for i in members[0][2]]

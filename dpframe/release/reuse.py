@@ -22,7 +22,7 @@ from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import CountDistinct, CountUnits, Part, step_of
+from dpframe.plan.parts import Part, step_of
 from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
@@ -34,9 +34,6 @@ from dpframe.release.noisy import Mixed, NoisyParts
 
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
-
-_NOT_ADDED = (CountUnits, CountDistinct)
-"""Parts of groups that are no parts of their union when they are added up."""
 
 _MOST_PARTS = 16
 """Numbers per group from which on fewer groups are kept."""
@@ -97,7 +94,7 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
         key_of = _keyed(compiled, keys, layout.context.norm, version)
         for i, law in enumerate(parts.laws):
             dropped = len(keys) < len(compiled.keys)
-            if not isinstance(law, Law) or (dropped and isinstance(layout.parts[i], _NOT_ADDED)):
+            if not isinstance(law, Law) or (dropped and not layout.parts[i].adds_up):
                 continue  # a unit or a value in two groups is one, so these do not add up
             summed = _summed(compiled, keys, parts.values[i], layout.parts[i].cells)
             if summed is not None:

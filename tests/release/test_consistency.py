@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -141,3 +142,18 @@ def test_units_of_groups_are_no_free_count_of_all_units() -> None:
     session.sql("SELECT a, COUNT(DISTINCT u) AS n FROM t GROUP BY a", epsilon=1)
     with pytest.raises(dp.ParameterError, match="no cost was said"):
         session.sql("SELECT COUNT(DISTINCT u) AS n FROM t")
+
+
+def test_numbers_of_different_values_are_not_made_to_add_up() -> None:
+    """A value in two groups is one value: a total is less than the sum of its groups."""
+    frame = pl.DataFrame({"age": [i % 4 for i in range(4000)], "x": [i % 50 for i in range(4000)]})
+    session = dp.Session(dp.Budget(epsilon=10**6))
+    session.register(
+        "t", frame, columns={"age": dp.Range(0, 3, nullable=False), "x": dp.Range(0, 99)}
+    )
+    asked = "SELECT age, COUNT(DISTINCT x) AS n FROM t GROUP BY ROLLUP (age)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = session.sql(asked, epsilon=10**5).frame
+    assert found.filter(pl.col("age").is_null())["n"].item() == 50
+    assert found.filter(pl.col("age").is_not_null())["n"].to_list() == [25, 25, 25, 25]
