@@ -398,9 +398,19 @@ def _key(chains: Chains, column: ColumnSpec) -> Twin:
 
 def _aggregate(chains: Chains, unit: ColumnSpec | None) -> Twin:
     depth = chains.pick(0, 1, 1, 2)
-    match chains.below(8):
+    match chains.below(9):
         case 0:
             return Twin("pl.len()", "COUNT(*)")
+        case 8:
+            value = chains.bounded_number(depth)
+            polars, sql = chains.pick(
+                ("median()", "MEDIAN({})"),
+                ("min()", "MIN({})"),
+                ("max()", "MAX({})"),
+                ("quantile(0.25, interpolation='linear')", "QUANTILE_CONT({}, 0.25)"),
+                ("quantile(0.9)", "QUANTILE_DISC({}, 0.9)"),
+            )
+            return Twin(f"{value.polars}.{polars}", sql.format(value.sql))
         case 1 if chains.columns:
             chosen = chains.pick(*chains.columns)
             return Twin(f"{column_code(chosen.name)}.count()", f"COUNT({chosen.sql})")

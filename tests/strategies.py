@@ -1044,12 +1044,14 @@ _OF_TWO = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "R
 
 def _aggregate(rows: Grammar, unit: str) -> str:
     depth = rows.pick(0, 1, 1, 2, 2, 3)
-    match rows.below(12):
+    match rows.below(14):
         case 10:
             text = f"{rows.pick(*_OF_ONE)}({rows.bounded_number(rows.pick(0, 1))})"
         case 11:
             y, x = (rows.bounded_number(rows.pick(0, 0, 1)) for _ in range(2))
             text = f"{rows.pick(*_OF_TWO)}({y}, {x})"
+        case 12 | 13:
+            text = _quantile(rows, depth)
         case 0:
             text = "COUNT(*)"
         case 1:
@@ -1067,6 +1069,21 @@ def _aggregate(rows: Grammar, unit: str) -> str:
     if rows.below(4) == 0:
         text += f" FILTER (WHERE {rows.condition(1).text})"
     return text
+
+
+def _quantile(rows: Grammar, depth: int) -> str:
+    """A place in the distribution of a number, a day or an instant."""
+    times = [c.sql for c in rows.columns if c.kind in ("date", "timestamp")]
+    value = rows.pick(*times) if times and rows.below(3) == 0 else rows.bounded_number(depth)
+    share = rows.pick("0", "0.25", "0.5", "0.999", "1")
+    return rows.pick(
+        f"MEDIAN({value})",
+        f"MIN({value})",
+        f"MAX({value})",
+        f"QUANTILE_CONT({value}, {share})",
+        f"QUANTILE_DISC({value}, {share})",
+        f"PERCENTILE_CONT({share}) WITHIN GROUP (ORDER BY {value} DESC)",
+    )
 
 
 def _finished(rows: Grammar, found: str, aggregates: list[str]) -> str:

@@ -118,7 +118,7 @@ def test_the_checks_run_exactly_the_test_command_of_the_readme():
 
 def test_everything_listed_as_answered_is_answered(session):
     listed = {row[0]: quoted(row[1]) for row in table("part of a query")}
-    for kind in ("aggregates", "how values vary", "different values"):
+    for kind in ("aggregates", "how values vary", "places", "different values"):
         for aggregate in listed.pop(kind):
             assert session.query(f"SELECT {aggregate} FROM visits")
     listed.pop("clauses")

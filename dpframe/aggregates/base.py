@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.declare import Table
@@ -39,6 +41,30 @@ class Recipe:
     name: str
     possible: Callable[[Mapping[str, pl.Expr]], pl.Expr] | None = None
     """What true parts always satisfy where there is an answer at all; error bars rely on it."""
+    place: Place | None = None
+    """For parts that are grids: `finish` gets the place on the grid that this finds."""
+
+
+Levels = Sequence[NDArray[np.float64]]
+"""Noisy counts, one array per part: one row per group, one column per cell."""
+
+
+class Place(Protocol):
+    """A place on a grid of noisy counts, in codes above the lowest one; NaN where there is none.
+
+    `deviations` are the standard deviations of the noise, one per part.
+    """
+
+    def find(self, counts: Levels, deviations: Sequence[float]) -> NDArray[np.float64]:
+        """The place in each group."""
+
+    def possible(
+        self, counts: Levels, deviations: Sequence[float], normals: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Where the true place may be: a draw of its confidence distribution for each normal."""
+
+    def influence(self, counts: Levels, deviations: Sequence[float]) -> NDArray[np.float64]:
+        """How the noise of each cell, of all parts, enters: places with like ones move alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +73,8 @@ class Scope:
 
     table: Table
     columns: Mapping[str, Domain] = field(hash=False)
+    groups: int | None = 1
+    """How many groups there are; None where their keys are still to be chosen."""
 
 
 class Aggregate(ABC):
@@ -78,6 +106,9 @@ WHOLE = Domain(Type.INT, -(2**50), 2**50, nullable=False)
 
 REAL = Domain(Type.FLOAT, nullable=False)
 """The result of averaging."""
+
+MOST_CELLS = 2**20
+"""All groups together have this many cells of a grid."""
 
 _LARGEST = 1e300
 """Numbers up to this are added up; the noise of a unit's many rows must still be a float."""
@@ -134,6 +165,11 @@ def summable(call: AggregateCall, scope: Scope) -> Typed:
             fix="COUNT(x), or SUM(CAST(x AS DOUBLE))",
             kind=QueryError,
         )
+    return bounded(call, found, scope)
+
+
+def bounded(call: AggregateCall, found: Typed, scope: Scope) -> Typed:
+    """The analysed first argument of an aggregate, refused unless its range is known."""
     if not found.domain.is_bounded:
         raise refused(
             call,
@@ -142,7 +178,8 @@ def summable(call: AggregateCall, scope: Scope) -> Typed:
             fix=_unbounded_fix(call.args[0], scope),
             kind=UnboundedError,
         )
-    if max(abs(found.domain.low), abs(found.domain.high)) > _LARGEST:
+    ends = (found.domain.low, found.domain.high)
+    if found.domain.type.is_number and max(map(abs, ends)) > _LARGEST:
         raise refused(
             call,
             "has bounds that are too large",

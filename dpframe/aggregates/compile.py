@@ -93,6 +93,12 @@ class Compiled:
             return sum(one.groups for one in self.groupings)
         return self.frame.height if self.keys else 1
 
+    @property
+    def cells(self) -> int:
+        """How many integers the largest part has per group."""
+        recipes = (recipe for _, found in self.aggregates for recipe in found.recipes())
+        return max((p.cells for r in recipes for p in r.parts.values()), default=1)
+
     def with_keys(self, chosen: ChosenKeys) -> Compiled:
         """The query over the released keys: from here on they are as good as public."""
         names = [name for name, _ in self.keys]
@@ -116,7 +122,6 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     table, where = rows.table, rows.where
     checked = None if where is None else condition(where, table.domains).expr
     columns = refined(table.domains, where)
-    scope = Scope(table, columns)
 
     def over_source(expr: Expr) -> Expr:
         return guarded(rows.over_source(expr), table.domains, where)
@@ -124,8 +129,10 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     keyed = [(name, over_source(expr)) for name, expr in node.keys]
     _refuse_unit_as_key(keyed, table)
     keys = tuple((name, typed(expr, columns)) for name, expr in keyed)
-    aggregates = tuple((n, _resolve(over_source(call), scope)) for n, call in node.aggregates)
     found = key_sets(keys, columns, evaluate)
+    groups = None if found.private else max(1, found.public.height)
+    scope = Scope(table, columns, groups)
+    aggregates = tuple((n, _resolve(over_source(call), scope)) for n, call in node.aggregates)
     public = found.public
     compiled = Compiled(
         table, rows.source, plan, checked, keys, public, public, aggregates, found.private

@@ -9,6 +9,12 @@ Distinct values: let D[k] be the number of values that a unit holds in group k, 
 most 1 and such that the p-norm of w * D is at most r. A value counts as the largest weight among the
 units that hold it, so one more unit raises each of its values by at most w, and group k by at most
 w * D[k]. At row level r = 1: a row holds one value in one group.
+
+Counts over a grid have a vector v[k, c] over groups and cells, where the v[k, .] are not negative
+and add up to at most N[k] before weighting. Both norms of v are then at most that of N, which is r:
+in L1 the sums over cells add up, and in L2 the sum over c of v[k, c]^2 is at most (sum over c of
+v[k, c])^2 <= N[k]^2. That holds for every width of the cells, so for coarser grids that are added
+up from finer ones too, and for weighting, which scales v by one factor and rounds it down.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
 
 COUNT_BITS = 20
 """Weighted counts are kept on a grid of 2^-20 of a row."""
@@ -71,7 +77,7 @@ def extra_bits(part: Part, context: Context) -> int:
         return 0
     rows = context.table.max_rows
     match part:
-        case CountRows() | CountDistinct():
+        case CountRows() | CountDistinct() | GridCounts():
             return COUNT_BITS
         case CountUnits():
             return COUNT_BITS if _units_may_exceed(context) else 0
@@ -134,6 +140,8 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
         return Sensitivity(
             span, span * span, span, f"one row changes by at most {_value(part, span)}"
         )
+    if isinstance(part, GridCounts):
+        return Sensitivity(2, 2, 1, "one row leaves a cell and enters another")
     if context.grouped:
         return Sensitivity(2, 2, 1, "one row leaves a group and enters another")
     if isinstance(part, CountDistinct):

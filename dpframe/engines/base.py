@@ -20,7 +20,7 @@ from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import EngineError
 from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, conjuncts
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, GridCounts, Part
 from dpframe.plan.stages import Stages, Staging
 
 T = TypeVar("T")
@@ -71,6 +71,11 @@ class Request:
     def key_names(self) -> list[str]:
         """What the engine calls the keys."""
         return [f"k{i}" for i in range(len(self.keys))]
+
+    def only(self, indices: Sequence[int]) -> Request:
+        """The same request for some of its parts."""
+        parts = tuple(self.parts[i] for i in indices)
+        return replace(self, parts=parts, bits=tuple(self.bits[i] for i in indices))
 
 
 def request_for(compiled: Compiled, layout: Layout) -> Request:
@@ -158,7 +163,7 @@ def _null_is_key(key: Typed, compiled: Compiled) -> bool:
 
 def _staged(part: Part, staging: Staging) -> Part:
     condition = None if part.condition is None else staging.rewrite(part.condition)
-    if isinstance(part, CodedSum | CountDistinct):
+    if isinstance(part, CodedSum | CountDistinct | GridCounts):
         return replace(part, condition=condition, expr=staging.rewrite(part.expr))
     return replace(part, condition=condition)
 
@@ -177,6 +182,26 @@ def sum_that_counts(part: Part, parts: Sequence[Part]) -> CodedSum | None:
     return None
 
 
+def grids_of(parts: Sequence[Part]) -> dict[int, dict[int, int]]:
+    """The grids to measure, by index, each with the coarser ones that are added up from it.
+
+    A coarser grid comes with how many cells of the finer one make up one of its own.
+    """
+    grids = [(i, p) for i, p in enumerate(parts) if isinstance(p, GridCounts)]
+    found: dict[int, dict[int, int]] = {}
+    for i, part in sorted(grids, key=lambda each: each[1].width):
+        for j, finest in grids:
+            if j not in found:
+                continue
+            times, rest = divmod(part.width, finest.width)
+            if part.codes == finest.codes and rest == 0 and part.size * times == finest.size:
+                found[j][i] = times
+                break
+        else:
+            found[i] = {i: 1}
+    return found
+
+
 class Engine(ABC):
     """One registered table's data, and the means to compute on it."""
 
@@ -189,6 +214,10 @@ class Engine(ABC):
     @abstractmethod
     def groups(self, request: Request) -> pl.DataFrame:
         """Keys `k0`, ... and exact parts `p0`, ... of groups that have rows, in any order."""
+
+    @abstractmethod
+    def cells(self, request: Request) -> pl.DataFrame:
+        """Keys, `cell`, and the exact count `p0` of cells that have rows, for the one grid asked."""
 
     @abstractmethod
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
@@ -211,16 +240,41 @@ class Engine(ABC):
     def measure(self, request: Request) -> list[list[int]]:
         """The exact parts, one list per part, in the order of the public groups.
 
-        A group without rows is 0 everywhere; a row of no public group counts nowhere.
+        A group without rows is 0 everywhere; a row of no public group counts nowhere. Of a grid,
+        the cells of a group follow each other.
         """
         if request.keys and request.frame.height == 0:
             return [[] for _ in request.parts]
-        found: dict[Part, list[int]] = {}
-        for each in _separated(request):
-            aligned = withhold_rows(self.name, partial(self._aligned, each))
-            for i, part in enumerate(each.parts):
-                found[part] = [_exact(v) for v in aligned[f"p{i}"].to_list()]
-        return [found[part] for part in request.parts]
+        found: dict[int, list[int]] = {}
+        single = [i for i, p in enumerate(request.parts) if not isinstance(p, GridCounts)]
+        for some in _separated(request, single):
+            aligned = withhold_rows(self.name, partial(self._aligned, request.only(some)))
+            for place, i in enumerate(some):
+                found[i] = [_exact(v) for v in aligned[f"p{place}"].to_list()]
+        for finest, levels in grids_of(request.parts).items():
+            counts = withhold_rows(self.name, partial(self._grid, request.only([finest])))
+            for i, times in levels.items():
+                summed = np.add.reduceat(counts, np.arange(0, counts.shape[1], times), axis=1)
+                found[i] = summed.ravel().tolist()
+        return [found[i] for i in range(len(request.parts))]
+
+    def _grid(self, request: Request) -> NDArray[np.int64]:
+        """The exact counts of a grid: one row per public group, one column per cell."""
+        groups = request.frame.height if request.keys else 1
+        counts = np.zeros((groups, request.parts[0].cells), dtype=np.int64)
+        found = self.cells(request)
+        if request.keys:
+            places = request.frame.clone()
+            places.columns = request.key_names
+            found = found.with_columns(pl.col(c).cast(t) for c, t in places.schema.items()).join(
+                places.with_row_index("row"), on=request.key_names, nulls_equal=True
+            )
+        else:
+            found = found.with_columns(row=pl.lit(0))
+        # On the finer grid of weighting, 2^43 rows still fit.
+        exact = found.select("row", "cell", "p0").cast(pl.Int64)
+        counts[exact["row"].to_numpy(), exact["cell"].to_numpy()] = exact["p0"].to_numpy()
+        return counts
 
     def candidates(self, request: Request) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """The keys that rows have, sorted, and the exact total of what units add to each.
@@ -265,17 +319,13 @@ def measured(engine: Engine, compiled: Compiled, layout: Layout) -> list[list[in
     return [[v for values in part for v in values] for part in zip(*found, strict=True)]
 
 
-def _separated(request: Request) -> list[Request]:
+def _separated(request: Request, parts: list[int]) -> list[list[int]]:
     """Weighted counts of different values one by one, since each weighs units in its own way."""
-    parts = list(zip(request.parts, request.bits, strict=True))
     if request.table.unit_column is None:
-        return [request]
-    alone = [[p] for p in parts if isinstance(p[0], CountDistinct)]
-    together = [p for p in parts if not isinstance(p[0], CountDistinct)]
-    return [
-        replace(request, parts=tuple(p for p, _ in some), bits=tuple(b for _, b in some))
-        for some in ([together] if together else []) + alone
-    ]
+        return [parts] if parts else []
+    alone = [[i] for i in parts if isinstance(request.parts[i], CountDistinct)]
+    together = [i for i in parts if not isinstance(request.parts[i], CountDistinct)]
+    return [*([together] if together else []), *alone]
 
 
 def _exact(value: object) -> int:

@@ -13,7 +13,7 @@ from dpframe.bounds.analysis import Typed
 from dpframe.bounds.rows import Selected, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine, Request, withhold_rows
-from dpframe.engines.duckdb_parts import parts_sql
+from dpframe.engines.duckdb_parts import cells_sql, parts_sql
 from dpframe.engines.duckdb_rows import selected_sql, view_of
 from dpframe.engines.duckdb_text import sql_of, staged_sql
 from dpframe.plan.domains import Type
@@ -102,6 +102,9 @@ class DuckDBEngine(Engine):
 
     def groups(self, request: Request) -> pl.DataFrame:
         return self._run(parts_sql(request), stored_tables(request.source))
+
+    def cells(self, request: Request) -> pl.DataFrame:
+        return self._run(cells_sql(request), stored_tables(request.source))
 
     def public_rows(self, selected: Selected) -> pl.DataFrame:
         return self._run(selected_sql(selected), stored_tables(selected.source))

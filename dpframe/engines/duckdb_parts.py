@@ -13,7 +13,7 @@ from dpframe.engines.duckdb_text import by_bytes, code_of, reader, sql_of, stage
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 
@@ -157,14 +157,11 @@ def _corrected(request: Request) -> str:
     for i, bits in enumerate(request.bits):
         fixes.append(f"SUM({_scaled(i, request)} - v{i} * {1 << bits}) AS f{i}")
         parts.append(f"w{i}::HUGEINT * {1 << bits} + COALESCE(f{i}, 0) AS p{i}")
-    suspects = (
-        f"SELECT u FROM ({_units(request)}) GROUP BY u HAVING COUNT(*) > {request.table.max_rows}"
-    )
     same_unit = "pairs.u IS NOT DISTINCT FROM heavy.u"
     matches = [f"whole.{k} IS NOT DISTINCT FROM fixes.{k}" for k in names]
     same_keys = " AND ".join(matches) or "TRUE"
     return (
-        f"WITH suspects AS ({suspects}), pairs AS MATERIALIZED ({_pairs(request, 'suspects')}),"
+        f"WITH suspects AS ({_suspects(request)}), pairs AS MATERIALIZED ({_pairs(request, 'suspects')}),"
         f" heavy AS ({_heavy(request)}),"
         f" fixes AS (SELECT {', '.join([*names, *fixes])} FROM pairs JOIN heavy ON {same_unit}"
         f" WHERE is_heavy{_group_by(names)}),"
@@ -197,6 +194,46 @@ def _different_values(request: Request) -> str:
     return (
         f"WITH held AS MATERIALIZED ({held}), pairs AS ({pairs}), heavy AS ({_heavy(request)})"
         f" SELECT {''.join(keys)}COALESCE(SUM(w), 0) AS p0 FROM ({values}){_group_by(names)}"
+    )
+
+
+def cells_sql(request: Request) -> str:
+    """The one statement that measures a grid: a count per keys and cell."""
+    (part,) = request.parts
+    assert isinstance(part, GridCounts)
+    inner = _Inner(request)
+    code = code_of(part.codes, request.table)
+    inner.columns["cell"] = f"({code} - {part.coding.low}) // {part.width}"
+    names = [*request.key_names, "cell"]
+    listed, present = ", ".join(names), f" WHERE cell IS NOT NULL{_group_by(names)}"
+    if request.table.unit_column is None:
+        return f"SELECT {listed}, COUNT(*) AS p0 FROM ({inner.text()}){present}"
+    (bits,) = request.bits
+    whole = f"SELECT {listed}, COUNT(*)::HUGEINT AS w0 FROM ({inner.text()}){present}"
+    inner.columns["u"] = _unit(request.table)
+    owned = (
+        f"SELECT rows.u, {listed}, COUNT(*)::HUGEINT AS v0 FROM ({inner.text()}) AS rows"
+        f" SEMI JOIN suspects ON rows.u IS NOT DISTINCT FROM suspects.u"
+        f" WHERE cell IS NOT NULL{_group_by(['rows.u', *names])}"
+    )
+    same_cell = " AND ".join(f"whole.{k} IS NOT DISTINCT FROM fixes.{k}" for k in names)
+    return (
+        f"WITH suspects AS ({_suspects(request)}),"
+        f" pairs AS MATERIALIZED ({_pairs(request.only([]), 'suspects')}),"
+        f" heavy AS ({_heavy(request)}),"
+        f" fixes AS (SELECT {listed}, SUM({_scaled(0, request)} - v0 * {1 << bits}) AS f0"
+        f" FROM ({owned}) AS owned JOIN heavy ON owned.u IS NOT DISTINCT FROM heavy.u"
+        f" WHERE is_heavy{_group_by(names)}),"
+        f" whole AS ({whole})"
+        f" SELECT {', '.join(f'whole.{k}' for k in names)},"
+        f" w0 * {1 << bits} + COALESCE(f0, 0) AS p0 FROM whole LEFT JOIN fixes ON {same_cell}"
+    )
+
+
+def _suspects(request: Request) -> str:
+    """Units with more than `max_rows` rows; no other unit can be heavy."""
+    return (
+        f"SELECT u FROM ({_units(request)}) GROUP BY u HAVING COUNT(*) > {request.table.max_rows}"
     )
 
 

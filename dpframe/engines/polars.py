@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -33,7 +34,7 @@ from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountDistinct, CountUnits
+from dpframe.plan.parts import CodedSum, CountDistinct, CountUnits, GridCounts
 from dpframe.plan.stages import Staging
 
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
@@ -110,6 +111,28 @@ class PolarsEngine(Engine):
         if request.table.unit_column is None:
             return self._row_level(request)
         return self._weighted(request)
+
+    def cells(self, request: Request) -> pl.DataFrame:
+        (part,) = request.parts
+        assert isinstance(part, GridCounts)
+        rows = self._prepared(replace(request, parts=(part.codes,)))
+        cell = (pl.col("c0") - part.coding.low) // part.width
+        counted = rows.filter(pl.col("c0").is_not_null()).with_columns(cell.alias("cell"))
+        names, (bits,) = [*request.key_names, "cell"], request.bits
+        count = (pl.len().cast(pl.Int128) * (1 << bits)).alias("p0")
+        whole = counted.group_by(names).agg(count).collect(engine="streaming")
+        if request.table.unit_column is None:
+            return whole
+        some = _of_suspects(rows, request)
+        if some is None:
+            return whole
+        pairs = self._grouped(some, request.only([]), ["u", *request.key_names], wide=False)
+        heavy = _heavy(_admitted(pairs, request), request).select("u", "m").drop_nulls("m")
+        shrunk = pl.col("p0") * _factor(request) // pl.col("m") - pl.col("p0")
+        owned = counted.group_by("u", *names).agg(count)
+        fixes = owned.join(heavy.lazy(), on="u", how="inner", nulls_equal=True)
+        fixes = fixes.select(*names, shrunk.alias("p0"))
+        return _added_up(pl.concat([whole, fixes.collect(engine="streaming")]), names)
 
     def public_rows(self, selected: Selected) -> pl.DataFrame:
         return selected_frame(selected, self.frames(selected.source)).collect()
@@ -193,12 +216,9 @@ class PolarsEngine(Engine):
             pairs = _admitted(pairs, request)
             return _added_up(_scaled(pairs, request), names)
         whole = _added_up(_contributions(self._totals(rows, request, names), request), names)
-        totals = rows.group_by("u").agg(pl.len())
-        suspects = totals.filter(pl.col("len") > request.table.max_rows).select("u")
-        heavy = suspects.collect(engine="streaming")
-        if heavy.height == 0:
+        some = _of_suspects(rows, request)
+        if some is None:
             return whole
-        some = rows.join(heavy.lazy(), on="u", how="semi", nulls_equal=True)
         pairs = _contributions(self._totals(some, request, ["u", *names]), request)
         pairs = _admitted(pairs, request)
         before, after = _added_up(pairs, names), _added_up(_scaled(pairs, request), names)
@@ -206,6 +226,16 @@ class PolarsEngine(Engine):
             (0 - pl.col(c)).alias(c) for c in before.columns if c not in names
         )
         return _added_up(pl.concat([whole, negative, after]), names)
+
+
+def _of_suspects(rows: pl.LazyFrame, request: Request) -> pl.LazyFrame | None:
+    """The rows of units with more than `max_rows`, if any: no other unit can be heavy."""
+    totals = rows.group_by("u").agg(pl.len())
+    suspects = totals.filter(pl.col("len") > request.table.max_rows).select("u")
+    found = suspects.collect(engine="streaming")
+    if found.height == 0:
+        return None
+    return rows.join(found.lazy(), on="u", how="semi", nulls_equal=True)
 
 
 def _unit(table: Table) -> pl.Expr:
@@ -307,20 +337,10 @@ def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
     Products stay below 2^127: codes of a unit are at most 2^41, its rows at most 2^40, the weight
     at most 2^40.
     """
-    rows = request.table.max_rows
-    bound = rows if request.norm == 1 else rows * rows
-    rows_there = pl.col("n").cast(pl.Int128)
-    weight = rows_there if request.norm == 1 else rows_there * rows_there
-    units = pairs.group_by("u").agg(weight.sum().alias("m"), pl.len().cast(pl.Int128).alias("g"))
-    heavy = units.filter((pl.col("m") > bound) | (pl.col("g") > bound))
+    heavy = _heavy(pairs, request)
     if heavy.height == 0:
         return pairs
-    heavy = heavy.select(
-        "u",
-        pl.when(pl.col("m") > bound).then(_norm(pl.col("m"), request.norm)).alias("m"),
-        pl.when(pl.col("g") > bound).then(_groups_norm(request)).alias("g"),
-    )
-    factor = rows if request.norm == 1 else rows << 20
+    factor = _factor(request)
     columns = []
     for i, part in enumerate(request.parts):
         value, size = pl.col(f"p{i}"), pl.col("g" if isinstance(part, CountUnits) else "m")
@@ -328,6 +348,26 @@ def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
         shrunk = (value.abs() * factor // size) * value.sign()
         columns.append(pl.when(size.is_null()).then(value).otherwise(shrunk).alias(f"p{i}"))
     return pairs.join(heavy, on="u", how="left", nulls_equal=True).with_columns(columns)
+
+
+def _factor(request: Request) -> int:
+    """What a part of a heavy unit is multiplied with, before it is divided by the norm."""
+    return request.table.max_rows << (20 if request.norm == 2 else 0)
+
+
+def _heavy(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
+    """Units above the bound: the norm `m` of their rows and `g` of their groups, where it is."""
+    rows = request.table.max_rows
+    bound = rows if request.norm == 1 else rows * rows
+    rows_there = pl.col("n").cast(pl.Int128)
+    weight = rows_there if request.norm == 1 else rows_there * rows_there
+    units = pairs.group_by("u").agg(weight.sum().alias("m"), pl.len().cast(pl.Int128).alias("g"))
+    heavy = units.filter((pl.col("m") > bound) | (pl.col("g") > bound))
+    return heavy.select(
+        "u",
+        pl.when(pl.col("m") > bound).then(_norm(pl.col("m"), request.norm)).alias("m"),
+        pl.when(pl.col("g") > bound).then(_groups_norm(request)).alias("g"),
+    )
 
 
 def _groups_norm(request: Request) -> pl.Expr:

@@ -11,7 +11,7 @@ from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_known import is_aggregate, is_any_value, refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, literal
 from dpframe.plan.nodes import GROUPING
 
 
@@ -87,6 +87,8 @@ class AggregateReader:
             node = node.this
         if is_any_value(node):
             node = node.this
+        if isinstance(node, exp.WithinGroup):
+            return self._within_group(node, where)
         refuse_unread(node, {*node.arg_types, "big_int"} - {"ignore_nulls"}, self.text)
         name = node.sql_names()[0] if isinstance(node, exp.Func) else node.key.upper()
         arguments = [a for key in node.arg_types for a in _expressions(node.args.get(key))]
@@ -98,6 +100,28 @@ class AggregateReader:
             arguments = []
         args = tuple(self.rows.read(a) for a in arguments)
         return AggregateCall(name, args, distinct, where, place)
+
+    def _within_group(self, node: exp.WithinGroup, where: Expr | None) -> AggregateCall:
+        """`PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x)`, which is a quantile of x."""
+        place, ordered = origin_of(node, self.text), node.expression.expressions
+        refuse_unread(node.expression, {"expressions"}, self.text)
+        if not isinstance(node.this, exp.PercentileCont | exp.PercentileDisc) or len(ordered) != 1:
+            raise sql_error(
+                node,
+                self.text,
+                "WITHIN GROUP goes with a percentile of one column",
+                why="no other aggregate depends on an order",
+                fix="PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x)",
+            )
+        refuse_unread(node.this, {"this"}, self.text)
+        (by,) = ordered
+        # Where NULL goes says nothing: it is left out.
+        refuse_unread(by, {"this", "desc", "nulls_first"}, self.text)
+        quantile = self.rows.read(node.this.this)
+        if by.args.get("desc") and isinstance(quantile, Literal) and quantile.type.is_number:
+            quantile = literal(1 - quantile.value, quantile.place)
+        name = node.this.sql_names()[0]
+        return AggregateCall(name, (self.rows.read(by.this), quantile), False, where, place)
 
 
 def _expressions(value: Any) -> list[exp.Expression]:

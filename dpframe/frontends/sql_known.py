@@ -110,6 +110,11 @@ REFUSED: dict[type[exp.Expression], _Words] = {
         "counts and sums have no order",
         "leave it out",
     ),
+    exp.Array: (
+        "a list cannot stand here",
+        "each answer is one value per group",
+        "QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75): quantiles of one column share their cost",
+    ),
     exp.IgnoreNulls: (
         "is not an aggregate that can be measured",
         "each aggregate needs a proven bound on what one unit changes",
@@ -123,6 +128,11 @@ REFUSED: dict[type[exp.Expression], _Words] = {
 }
 
 REFUSED_NAMES: dict[str, _Words] = {
+    "histogram": (
+        "HISTOGRAM makes a map, not a value",
+        "an answer is a table with a row for each group",
+        'session.histogram("visits", "age", bins=11, epsilon=0.1), or GROUP BY age // 10',
+    ),
     **dict.fromkeys(
         ("now", "get_current_timestamp", "transaction_timestamp", "today", "get_current_time"),
         _NOT_FIXED,
@@ -189,7 +199,7 @@ def refuse_unread(node: exp.Expression, read: set[str], statement: str) -> None:
 
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a node is an aggregate, with its FILTER or without."""
-    return isinstance(node, exp.AggFunc | exp.Filter) or is_any_value(node)
+    return isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or is_any_value(node)
 
 
 def is_any_value(node: exp.Expression) -> bool:

@@ -43,6 +43,10 @@ class Source:
         size = (count + 7) >> 3
         return int.from_bytes(self.take(size), "little") >> ((size << 3) - count)
 
+    def floats(self) -> np.random.Generator:
+        """A generator of floating-point numbers that protect nobody, such as error bars need."""
+        return np.random.default_rng(self.bits(128))
+
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return `count` uniform 64-bit words; the array is read-only."""
         return np.frombuffer(self.take(count << 3), dtype=np.uint64, count=count)

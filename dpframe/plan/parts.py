@@ -15,9 +15,14 @@ from dpframe.plan.exprs import Expr
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One exact integer per group, of the rows where `condition` holds (all of them for None)."""
+    """Exact integers per group, of the rows where `condition` holds (all of them for None)."""
 
     condition: Expr | None
+
+    @property
+    def cells(self) -> int:
+        """How many integers there are per group."""
+        return 1
 
     @property
     def adds_up(self) -> bool:
@@ -69,6 +74,30 @@ class CodedSum(Part):
     def magnitude(self) -> int:
         """The most that one row moves the sum by."""
         return self.coding.magnitude(self.centre)
+
+
+@dataclass(frozen=True, slots=True)
+class GridCounts(Part):
+    """The number of rows in each cell of a grid over an expression's codes; NULL is in none.
+
+    Cell i holds the codes from `coding.low + i * width` on, `width` of them. The last cells may lie
+    beyond the range: they are always empty, and have noise like any other.
+    """
+
+    expr: Expr
+    coding: Coding
+    width: int
+    size: int
+    """The number of cells."""
+
+    @property
+    def cells(self) -> int:
+        return self.size
+
+    @property
+    def codes(self) -> CodedSum:
+        """The part with the same codes: NULL where a row does not count."""
+        return CodedSum(self.condition, self.expr, self.coding)
 
 
 def step_of(part: Part, bits: int) -> Fraction:

@@ -61,7 +61,7 @@ def reconciled(parts: NoisyParts) -> NoisyParts:
     laws, bits, values = list(parts.laws), list(parts.layout.bits), list(parts.values)
     for i, part in enumerate(parts.layout.parts):
         law = laws[i]
-        if law is None or not part.adds_up:
+        if law is None or not part.adds_up or part.cells != 1:
             continue
         finer, grain = _grid(part, bits[i], law, finest)
         values[i] = _adjusted(values[i], start, finest, coarser, finer, grain)

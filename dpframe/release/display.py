@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 
 import numpy as np
 import polars as pl
@@ -51,15 +52,36 @@ def _cells(frame: pl.DataFrame, bounds: Bounds) -> list[list[str]]:
     return shown
 
 
-def _cell(value: float | None, low: float, high: float) -> str:
+def _cell(value: float | date | None, low: float, high: float) -> str:
     if value is None:
         return "NULL"
     error = (high - low) / 2
+    if isinstance(value, date):
+        unit = _SECONDS[isinstance(value, datetime)]
+        return f"{value} ± {_duration(error * unit)}" if error else str(value)
     if not math.isfinite(error):
         return f"{number(value, 0)} ± unknown"
     if error == 0:  # no unit can change it: there is no noise to speak of
         return number(value, 0)
     return f"{number(value, error)} ± {number(error, error)}"
+
+
+_SECONDS = {False: 86_400, True: 1e-6}
+"""Of one step of a day, and of an instant."""
+
+
+def _duration(seconds: float) -> str:
+    """A length of time in the largest unit that it has one of.
+
+    >>> _duration(90), _duration(5400), _duration(3 * 86_400)
+    ('90 s', '1.5 h', '3 days')
+    """
+    if not math.isfinite(seconds):
+        return "unknown"
+    for size, name in ((86_400, "days"), (3600, "h")):
+        if seconds >= size:
+            return f"{seconds / size:,.3g} {name}"
+    return f"{seconds:.3g} s"
 
 
 def _more(frame: pl.DataFrame) -> str:

@@ -26,7 +26,7 @@ from dpframe.plan.nodes import (
     aggregate_of,
     chain,
 )
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, Part
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
 from dpframe.release.choice import ChoiceOffer
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
@@ -202,6 +202,10 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             return (
                 f"sum of {expr_text(part.expr, names)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
             )
+        case GridCounts():
+            low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
+            between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
+            return f"counts of {expr_text(part.expr, names)} in {between}{where}"
     return type(part).__name__
 
 

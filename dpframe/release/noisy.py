@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from dpframe.aggregates.base import Place
 from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
@@ -18,6 +20,7 @@ from dpframe.errors import InternalError
 from dpframe.mechanisms import Law, Source
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
+from dpframe.plan.parts import GridCounts
 from dpframe.plan.stages import STAGED, Staging
 
 ROW = "__dpframe_row"
@@ -73,9 +76,29 @@ class NoisyParts:
     values: tuple[tuple[int, ...], ...]
 
     def estimates(self, index: int) -> np.ndarray:
-        """A part in units of value, one number per group."""
+        """A part in units of value: one number per group, or one row of cells for a grid."""
         with np.errstate(over="ignore"):  # beyond the largest float it is infinite, and no error
-            return np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
+            found = np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
+        part = self.layout.parts[index]
+        return found.reshape(-1, part.cells) if isinstance(part, GridCounts) else found
+
+    def deviation(self, index: int) -> float:
+        """The standard deviation of a part's noise, in units of value."""
+        law = self.laws[index]
+        return 0.0 if law is None else math.sqrt(law.variance) * self.layout.step(index)
+
+    def single(self) -> list[int]:
+        """The parts that are one number per group."""
+        return [i for i, p in enumerate(self.layout.parts) if not isinstance(p, GridCounts)]
+
+    def places(self) -> dict[int, tuple[Place, tuple[int, ...]]]:
+        """The aggregates that are places on grids, and the parts that each is found from."""
+        index = {part: i for i, part in enumerate(self.layout.parts)}
+        return {
+            number: (recipe.place, tuple(index[part] for part in recipe.parts.values()))
+            for number, recipe in enumerate(self.layout.recipes)
+            if recipe.place is not None
+        }
 
 
 def keys_alone(compiled: Compiled) -> NoisyParts:
@@ -96,14 +119,17 @@ def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.Da
 def with_aggregates(
     parts: NoisyParts, frame: pl.DataFrame, *, only_possible: bool = False
 ) -> pl.DataFrame:
-    """Finish every aggregate from part columns `p0`, `p1`, ... of the frame.
+    """Finish every aggregate from part columns `p0`, `p1`, ... of the frame, and places `q0`, ...
 
     With `only_possible`, an aggregate is NULL where its parts cannot be the true ones.
     """
     columns = []
     index = {part: i for i, part in enumerate(parts.layout.parts)}
-    for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True):
+    recipes = zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
+    for number, ((name, _), recipe) in enumerate(recipes):
         noisy = {role: pl.col(f"p{index[part]}") for role, part in recipe.parts.items()}
+        if recipe.place is not None:
+            noisy = {"place": pl.col(f"q{number}")}
         value = recipe.finish(noisy)
         if only_possible and recipe.possible is not None:
             value = pl.when(recipe.possible(noisy)).then(value)
@@ -187,5 +213,9 @@ class PostProcessing:
 def finish(parts: NoisyParts) -> pl.DataFrame:
     """The finished table, with the group of every row in the column `ROW`."""
     frame = group_frame(parts)
-    columns = [pl.Series(f"p{i}", parts.estimates(i)) for i in range(len(parts.layout.parts))]
+    columns = [pl.Series(f"p{i}", parts.estimates(i)) for i in parts.single()]
+    for number, (place, indices) in parts.places().items():
+        counts = [parts.estimates(i) for i in indices]
+        found = place.find(counts, [parts.deviation(i) for i in indices])
+        columns.append(pl.Series(f"q{number}", found))
     return PostProcessing(parts.compiled).apply(with_aggregates(parts, frame.with_columns(columns)))

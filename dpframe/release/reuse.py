@@ -35,6 +35,9 @@ from dpframe.release.noisy import Mixed, NoisyParts
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
 
+_MOST_PARTS = 16
+"""Numbers per group from which on fewer groups are kept."""
+
 _MOST_DROPPED = 3
 """Sums over keys are kept for queries of up to this many keys."""
 
@@ -84,7 +87,8 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
     if compiled.sets:
         return {k: v for one in _pieces(parts) for k, v in kept_parts(one, version).items()}
     kept: dict[str, bytes] = {}
-    if compiled.groups > MOST_KEPT:
+    cells = sum(part.cells for part in layout.parts)
+    if compiled.groups * max(1, cells // _MOST_PARTS) > MOST_KEPT:
         return kept
     for keys in _subsets(compiled, layout.context.norm):
         key_of = _keyed(compiled, keys, layout.context.norm, version)
@@ -92,7 +96,7 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
             dropped = len(keys) < len(compiled.keys)
             if not isinstance(law, Law) or (dropped and not layout.parts[i].adds_up):
                 continue  # a unit or a value in two groups is one, so these do not add up
-            summed = _summed(compiled, keys, parts.values[i])
+            summed = _summed(compiled, keys, parts.values[i], layout.parts[i].cells)
             if summed is not None:
                 values, times = summed
                 kept[key_of(layout.parts[i])] = _encoded(law, times, values, layout.bits[i])
@@ -132,24 +136,34 @@ def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...
 
 
 def _summed(
-    compiled: Compiled, keys: Sequence[tuple[str, Typed]], values: tuple[int, ...]
+    compiled: Compiled, keys: Sequence[tuple[str, Typed]], values: tuple[int, ...], cells: int
 ) -> tuple[tuple[int, ...], int] | None:
     """Values in the canonical order of their groups, and how many were added up for each."""
     if not compiled.keys:
         return values, 1
+    each = _by_group(values, cells)
     if not keys:
-        return (sum(values),), len(values)
+        return _added(each, cells), len(each)
     frame = compiled.frame
     names = canonical_names(keys)
-    groups: dict[tuple[Any, ...], int] = {}
-    counts: dict[tuple[Any, ...], int] = {}
-    for row, value in zip(frame.select(names).iter_rows(), values, strict=True):
-        groups[row] = groups.get(row, 0) + value
-        counts[row] = counts.get(row, 0) + 1
-    if len(set(counts.values())) > 1:
+    groups: dict[tuple[Any, ...], list[tuple[int, ...]]] = {}
+    for row, of_group in zip(frame.select(names).iter_rows(), each, strict=True):
+        groups.setdefault(row, []).append(of_group)
+    sizes = {len(members) for members in groups.values()}
+    if len(sizes) > 1:
         return None  # groups of different sizes would have different noise
     order = frame.select(names).unique().sort(names, nulls_last=True)
-    return tuple(groups[row] for row in order.iter_rows()), next(iter(counts.values()), 1)
+    added = [_added(groups[row], cells) for row in order.iter_rows()]
+    return tuple(itertools.chain.from_iterable(added)), next(iter(sizes), 1)
+
+
+def _by_group(values: tuple[int, ...], cells: int) -> list[tuple[int, ...]]:
+    return [values[i : i + cells] for i in range(0, len(values), cells)]
+
+
+def _added(members: Sequence[tuple[int, ...]], cells: int) -> tuple[int, ...]:
+    """The sums over groups, cell by cell."""
+    return tuple(map(sum, zip(*members, strict=True))) if members else (0,) * cells
 
 
 def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:
@@ -254,20 +268,25 @@ def _found_in(
         0.0,
     )
     laws = tuple(m.law for m in measured if m is not None)
-    values = tuple(_in_query_order(compiled, m.values) for m in measured if m is not None)
+    values = tuple(
+        _in_query_order(compiled, m.values, part.cells)
+        for m, part in zip(measured, parts, strict=True)
+        if m is not None
+    )
     return NoisyParts(compiled, layout, laws, values)
 
 
-def _in_query_order(compiled: Compiled, values: tuple[int, ...]) -> tuple[int, ...]:
+def _in_query_order(compiled: Compiled, values: tuple[int, ...], cells: int) -> tuple[int, ...]:
     """From the canonical order of groups to that of this query's keys."""
     if not compiled.keys:
         return values
     names = canonical_names(compiled.keys)
     order = compiled.frame.with_row_index("__dpframe_row").sort(names, nulls_last=True)
-    placed = [0] * len(values)
-    for row, value in zip(order["__dpframe_row"].to_list(), values, strict=True):
-        placed[row] = value
-    return tuple(placed)
+    placed: list[tuple[int, ...]] = [()] * order.height
+    each = _by_group(values, cells)
+    for row, of_group in zip(order["__dpframe_row"].to_list(), each, strict=True):
+        placed[row] = of_group
+    return tuple(itertools.chain.from_iterable(placed))
 
 
 def _decoded(payload: bytes) -> Found:

@@ -19,6 +19,7 @@ from functools import cached_property
 
 import polars as pl
 
+from dpframe.aggregates.base import MOST_CELLS
 from dpframe.aggregates.compile import Compiled
 from dpframe.bounds.keys import MOST_GROUPS, ChosenKeys, refuse_private
 from dpframe.bounds.sensitivity import COUNT_BITS
@@ -126,11 +127,12 @@ def every_key(compiled: Compiled, engine: Engine) -> ChosenKeys:
 
 def _few_enough(compiled: Compiled, chosen: ChosenKeys) -> ChosenKeys:
     groups = chosen.frame.height * max(1, compiled.frame.height)
-    if groups <= MOST_GROUPS:
+    most = MOST_GROUPS if compiled.cells == 1 else MOST_CELLS // compiled.cells
+    if groups <= most:
         return chosen
     raise QueryError(
         f"the keys that were chosen make {groups:,} groups",
-        why=f"a query may have {MOST_GROUPS:,} groups; each one is released with noise",
+        why=f"this query may have {most:,} groups; each one is released with noise",
         fix="group by fewer columns, or by coarser ones, for example LEFT(zip, 3)",
     )
 

@@ -76,7 +76,7 @@ class Release:
                 while name in taken:
                     name += "_"
                 taken.add(name)
-                columns.append(pl.Series(name, values))
+                columns.append(_as_kind(pl.Series(name, values), column.dtype))
         return pl.DataFrame(columns)
 
     def _bounds(self, confidence: float = CONFIDENCE) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -88,9 +88,14 @@ class Release:
 
     @cached_property
     def errors(self) -> pl.DataFrame:
-        """The table with every noisy number replaced by its error: half its 95% interval."""
+        """The table with every noisy number replaced by its error: half its 95% interval.
+
+        The error of a day or an instant is a duration, NULL where it is unknown.
+        """
+        halves = {name: _half(low, high) for name, (low, high) in self._bounds().items()}
+        schema = self.frame.schema
         return self.frame.with_columns(
-            pl.Series(name, _half(low, high)) for name, (low, high) in self._bounds().items()
+            _as_duration(pl.Series(name, half), schema[name]) for name, half in halves.items()
         )
 
     def redraws(self, draws: int) -> pl.DataFrame:
@@ -147,3 +152,21 @@ def _half(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Half the width of intervals; infinite where an end is."""
     known = np.isfinite(low) & np.isfinite(high)
     return np.where(known, (np.where(known, high, 0) - np.where(known, low, 0)) / 2, np.inf)
+
+
+def _as_kind(ends: pl.Series, kind: pl.DataType) -> pl.Series:
+    """The ends of intervals in the type of their column; a time that is unknown is NULL."""
+    if not kind.is_temporal():
+        return ends
+    return _known(ends).round(0).cast(pl.Int64).cast(kind)
+
+
+def _as_duration(errors: pl.Series, kind: pl.DataType) -> pl.Series:
+    if not kind.is_temporal():
+        return errors
+    unit = 86_400_000_000 if kind == pl.Date else 1
+    return (_known(errors) * unit).round(0).cast(pl.Int64).cast(pl.Duration("us"))
+
+
+def _known(numbers: pl.Series) -> pl.Series:
+    return numbers.set(~numbers.is_finite(), None)

@@ -64,6 +64,27 @@ ROW_LEVEL = [
         "1.4 / 2.5",
     ),
 ]
+_BIN = "CAST(FLOOR(x / 20) AS BIGINT)"
+SHAPES = [
+    Case(
+        "histogram",
+        f"SELECT {_BIN} AS b, COUNT(*) FROM t GROUP BY b",
+        f"SELECT {_BIN} AS b, COUNT(*) FROM t GROUP BY b",
+        "1.3",
+    ),
+    Case(
+        "quantiles",
+        "SELECT MEDIAN(x), QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75) FROM t",
+        "SELECT MEDIAN(x), QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75) FROM t",
+        "2",
+    ),
+    Case(
+        "moments",
+        "SELECT VAR_SAMP(x), STDDEV_SAMP(x) FROM t",
+        "SELECT VAR_SAMP(x), STDDEV_SAMP(x) FROM t",
+        "1.5",
+    ),
+]
 # A user-level answer needs the totals per (unit, key); that is the plain query to compare with.
 BY_UNIT = [
     Case("COUNT", "SELECT COUNT(*) FROM t", "SELECT u, COUNT(*) FROM t GROUP BY u", "1.3", True),
@@ -258,7 +279,7 @@ def main() -> None:
         )
         for engine in [options.only] if options.only else ["duckdb", "polars"]:
             for stored in ["parquet", "memory"]:
-                for case in [*ROW_LEVEL, *BY_UNIT]:
+                for case in [*ROW_LEVEL, *SHAPES, *BY_UNIT]:
                     plain, ours = measure(case, engine, stored, path, options.repeat)
                     memory = (
                         ["", ""]

@@ -99,3 +99,27 @@ def test_bounds_in_different_norms_are_consistent() -> None:
 def test_every_reason_is_in_words_and_units_of_value() -> None:
     (found,) = layout("SELECT SUM(y) FROM t", **UNIT).sensitivities
     assert found.why == "one unit weighs at most 5 rows of at most 4 each"
+
+
+@pytest.mark.parametrize(
+    ("options", "norm", "size"),
+    [
+        ({}, 1, 1),
+        ({}, 2, 1),
+        (REPLACE, 1, 2),
+        (REPLACE, 2, 2**0.5),
+        (UNIT, 1, 5),
+        (UNIT, 2, 5),
+        (UNIT | REPLACE, 1, 10),
+    ],
+)
+@pytest.mark.parametrize("select", ["MEDIAN(y) FROM t", "k, MEDIAN(y) FROM t GROUP BY k"])
+def test_counts_over_a_grid_move_like_one_count(
+    select: str, options: dict[str, Any], norm: int, size: float
+) -> None:
+    found = layout(f"SELECT {select}", norm, **options)
+    assert len(found.parts) == 3
+    for i, claim in enumerate(found.sensitivities):
+        steps = claim.l1 if norm == 1 else claim.l2_squared**0.5
+        assert steps is not None
+        assert steps * found.step(i) == pytest.approx(size)

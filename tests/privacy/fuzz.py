@@ -46,7 +46,7 @@ from dpframe.errors import QueryError
 from dpframe.mechanisms import ThresholdedGaussian
 from dpframe.plan.exprs import Call, walk
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, chain
-from dpframe.plan.parts import CodedSum
+from dpframe.plan.parts import CodedSum, GridCounts
 from dpframe.plan.sqltext import duckdb_name
 from dpframe.release.selection import Selection, most_keys, pure_selection
 
@@ -368,7 +368,7 @@ def functions_of(compiled: Compiled) -> Iterator[str]:
     exprs += [compiled.where] if compiled.where is not None else []
     for part in layout_for(compiled, 1).parts:
         exprs += [part.condition] if part.condition is not None else []
-        exprs += [part.expr] if isinstance(part, CodedSum) else []
+        exprs += [part.expr] if isinstance(part, CodedSum | GridCounts) else []
     for node in chain(compiled.plan):
         if isinstance(node, Filter):
             exprs.append(node.predicate)

@@ -973,3 +973,17 @@ SELECT
   sex, SUM(age) AS s, COUNT(*) AS n
 FROM visits
 GROUP BY sex;
+
+-- == quantiles of whole numbers and days, of which every value has a cell
+-- the median is between the two middle values
+SELECT MEDIAN(age) AS m, MEDIAN(score) AS s, COUNT(*) AS n FROM visits;
+-- a discrete quantile is a value
+SELECT QUANTILE_DISC(age, 0.25) AS a, QUANTILE_DISC(score, 0.9) AS b FROM visits;
+-- quantiles of groups, of the rows that FILTER keeps
+SELECT sex, COUNT(*) AS n, MEDIAN(age) FILTER (WHERE score > 0) AS m FROM visits GROUP BY sex;
+-- a percentile within a group is a quantile
+SELECT PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY age) AS p FROM visits;
+-- the median of days is an instant
+SELECT MEDIAN(day) AS m, QUANTILE_DISC(day, 0.75) AS d FROM visits;
+-- quantiles of expressions, and arithmetic on quantiles
+SELECT QUANTILE_DISC(age // 10, 0.75) - QUANTILE_DISC(age // 10, 0.25) AS iqr FROM visits;

@@ -392,15 +392,6 @@ SELECT COUNT(*) FROM visits LIMIT (SELECT 1)
 ;
 
 -- == aggregates
---! QueryError 1:8 | is not an aggregate that can be measured | MIN(age)
-SELECT MIN(age) FROM visits
-;
---! QueryError 1:8 | is not an aggregate that can be measured | MAX(age)
-SELECT MAX(age) FROM visits
-;
---! QueryError 1:8 | is not an aggregate that can be measured | MEDIAN(age)
-SELECT MEDIAN(age) FROM visits
-;
 --! QueryError 1:8 | lists the values of single rows | STRING_AGG(name, ',')
 SELECT STRING_AGG(name, ',') FROM visits
 ;
@@ -1146,3 +1137,38 @@ SELECT age, COUNT(*) FROM visits GROUP BY ROLLUP (ward, sex)
 --! SQLError 1:56 | no such column | nothing
 SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, nothing)
 ;
+;
+
+-- == quantiles and histograms
+--! UnboundedError 1:8 | has no bounds | MEDIAN(id)
+SELECT MEDIAN(id) FROM visits
+;
+--! QueryError 1:8 | orders a VARCHAR | MIN(name)
+SELECT MIN(name) FROM visits
+;
+--! QueryError 1:8 | orders a BOOLEAN | MAX(active)
+SELECT MAX(active) FROM visits
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_CONT(age, 1.5)
+SELECT QUANTILE_CONT(age, 1.5) FROM visits
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_CONT(age, score)
+SELECT QUANTILE_CONT(age, score) FROM visits
+;
+--! QueryError 1:8 | has 1 arguments | QUANTILE_CONT(age)
+SELECT QUANTILE_CONT(age) FROM visits
+;
+--! QueryError 1:8 | is not supported | MEDIAN(DISTINCT age)
+SELECT MEDIAN(DISTINCT age) FROM visits
+;
+--! SQLError 1:28 | a list cannot stand here | 0.25, 0.5
+SELECT QUANTILE_CONT(age, [0.25, 0.5]) FROM visits
+;
+--! QueryError 1:8 | has 2 arguments | MAX(age, 3)
+SELECT MAX(age, 3) FROM visits
+;
+--! SQLError 1:8 | WITHIN GROUP goes with a percentile of one column | PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, score)
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, score) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM makes a map, not a value | HISTOGRAM(age)
+SELECT HISTOGRAM(age) FROM visits

@@ -8,6 +8,7 @@ from dpframe.plan.functions import (
     choices,
     conditions,
     dataframes,
+    elapsed,
     mathematics,
     numbers,
     patterns,
@@ -22,7 +23,7 @@ __all__ = ["FUNCTIONS", "Function", "Refused", "by_sql_name", "literal_as"]
 
 _MODULES = (
     *(numbers, mathematics, conditions, patterns, choices, casts, texts, times, shifts, time_texts),
-    dataframes,
+    *(elapsed, dataframes),
 )
 for _module in _MODULES:
     _module.register_all()
