@@ -284,8 +284,6 @@ REFUSED = [
     ("t.group_by('id').agg(pl.len())", 'pl.col("id")', "protected unit"),
     ("t.rename({'id': 'x'}).group_by('x').agg(pl.len())", 'pl.col("x")', "protected unit"),
     ("t.select(pl.col('id').sum())", 'pl.col("id").sum()', "no bounds"),
-    ("t.select(pl.col('cost').median())", 'pl.col("cost").median()', "aggregate"),
-    ("t.select(pl.col('cost').quantile(0.3))", 'pl.col("cost").quantile(0.3)', "aggregate"),
     ("t.select(pl.col('agee').sum())", 'pl.col("agee")', "did you mean age?"),
     ("t.select(pl.col('tags').count())", 'pl.col("tags")', "cannot be used"),
     ("t.filter(pl.col('active').bitwise_and())", "bitwise_and()", "not known"),
@@ -402,7 +400,7 @@ def test_what_grows_without_end_is_refused(visits: dp.Frame) -> None:
 def test_a_refusal_costs_nothing(session: dp.Session) -> None:
     before = session.spent
     with pytest.raises(dp.QueryError):
-        session.table("visits").select(pl.col("cost").median()).release(epsilon=1)
+        session.table("visits").select(pl.col("cost").rank()).release(epsilon=1)
     assert session.spent == before
 
 

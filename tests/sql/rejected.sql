@@ -899,7 +899,7 @@ SELECT COUNT(xor(age, 1)) FROM visits
 --! SQLError 1:18 | Expecting ) | #
 SELECT COUNT(age # 1) FROM visits
 ;
---! SQLError 1:15 | is not an expression that is known | age, 1
+--! SQLError 1:15 | a list cannot stand here | age, 1
 SELECT COUNT([age, 1]) FROM visits
 ;
 --! SQLError 1:14 | the function STRUCT_PACK is not known | struct_pack(a := age)
