@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dpframe.budget.budget import Budget
-from dpframe.declare import Keys, Neighbors, Range, Row, Unit
-from dpframe.frame import Frame
-from dpframe.session import Session
+if TYPE_CHECKING:  # `import dpframe` loads this module, and no more than it needs
+    from dpframe.budget.budget import Budget
+    from dpframe.declare import Keys, Neighbors, Range, Row, Unit
+    from dpframe.frame import Frame
+    from dpframe.session import Session
 
 
 class DPNamespace:
     """Protects a frame; `import dpframe` adds it to every `pl.DataFrame` and `pl.LazyFrame`.
 
+    >>> import dpframe as dp
     >>> people = pl.DataFrame({"age": [31, 59]})
-    >>> frame = people.dp.protect(Budget(epsilon=1), columns={"age": Range(0, 110)})
+    >>> frame = people.dp.protect(dp.Budget(epsilon=1), columns={"age": dp.Range(0, 110)})
     >>> frame.select(pl.col("age").mean()).release(epsilon=0.5).frame.columns
     ['age']
     """
@@ -39,6 +42,8 @@ class DPNamespace:
         version: str | None = None,
     ) -> Session:
         """Open a session on a budget, with this frame as the table `name`."""
+        from dpframe.session import Session
+
         opened = Session(budget, ledger, queries=queries)
         opened.register(
             name,
@@ -63,6 +68,8 @@ class DPNamespace:
         version: str | None = None,
     ) -> Frame:
         """The frame as one that can only be released, on a session or on a budget of its own."""
+        from dpframe.session import Session
+
         session = on if isinstance(on, Session) else Session(on)
         session.register(
             name,

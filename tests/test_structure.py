@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,7 @@ def test_no_aggregate_is_known_by_name_in(room: str) -> None:
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = ["duckdb", "sqlglot", "pyarrow", "pandas", "pyspark", "altair", "scipy", "matplotlib"]
+    heavy += ["dpframe.session", "dpframe.engines.base", "dpframe.mechanisms"]
     program = f"import sys, dpframe; print([m for m in {heavy!r} if m in sys.modules])"
     found = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -158,13 +160,19 @@ def test_public_names_are_sorted_complete_and_there() -> None:
     assert len(set(dpframe.__all__)) == len(dpframe.__all__)
     assert all(hasattr(dpframe, name) for name in dpframe.__all__)
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    # What type checkers see is imported below TYPE_CHECKING, and must be what is loaded.
     imported = {
-        alias.asname or alias.name
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpframe")
         for alias in node.names
     }
-    assert imported - {"annotations"} == set(dpframe.__all__)
+    assert set(imported) == set(dpframe.__all__)
+    for name, module in imported.items():
+        assert getattr(dpframe, name) is getattr(import_module(str(module)), name)
+    assert set(dpframe.__all__) <= set(dir(dpframe))
+    with pytest.raises(AttributeError, match="has no attribute 'session_'"):
+        _ = dpframe.session_
 
 
 def test_every_error_is_public() -> None:
