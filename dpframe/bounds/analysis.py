@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from dpframe.errors import InternalError, QueryError
 from dpframe.plan.domains import Domain, Type, of_literal
-from dpframe.plan.exprs import Call, Column, Expr, Literal, columns_of
+from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.functions import FUNCTIONS, Refused, literal_as
 from dpframe.plan.functions.base import common_type
-from dpframe.plan.functions.conditions import MIRRORED
 
 _IMPLICIT = {
     (Type.BOOL, Type.INT),
@@ -99,11 +98,6 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
     if function.name == "multiply" and args[0].expr == args[1].expr:
         # x * x is never negative, which intervals alone do not see.
         function, args = FUNCTIONS["square"], args[:1]
-    if function.name in MIRRORED and _is_left_constant(args[0].expr, args[1].expr):
-        # Polars compares a constant on the left with a choice (CASE, a clamped date) that came out
-        # the same for all rows of a batch as one row, not many: the count of a batch would depend
-        # on whether another row differs. With the constant on the right it counts them all.
-        function, args = FUNCTIONS[MIRRORED[function.name]], args[::-1]
     types = function.coerce(tuple(a.domain for a in args), call.params)
     args = tuple(_converted(a, t) for a, t in zip(args, types, strict=True))
     if function.keeps_integers and args[0].domain.type is Type.INT:
@@ -124,13 +118,6 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
             Call(clean.name, (result.expr,), place=call.place), clean.domain((domain,), ())
         )
     return result
-
-
-def _is_left_constant(left: Expr, right: Expr) -> bool:
-    """Whether the left side is the more constant one: a literal, or anything without columns."""
-    if columns_of(left):
-        return False
-    return bool(columns_of(right)) or (isinstance(left, Literal) and not isinstance(right, Literal))
 
 
 def _converted(arg: Typed, target: Type) -> Typed:

@@ -79,11 +79,13 @@ def row_mask(condition: Expr, table: Table, read: Read) -> pl.Expr:
 
     Polars takes a condition that came out as one value for a batch (computed from constants, or a
     choice that all rows of the batch make alike) for a mask of one row. How many rows pass would
-    then depend on where a batch ends, which is to say on other rows.
+    then depend on where a batch ends, which is to say on other rows. Arithmetic with a column makes
+    it as long as the column, and unlike AND it is not taken apart when filters are moved.
     """
     named = columns_of(condition) or tuple(table.storage)
     some = pl.col(named[0]) if named[0].startswith(STAGED) else column(named[0])
-    return polars_of(condition, read) & (some.is_null() | some.is_not_null())
+    holds = polars_of(condition, read).cast(pl.Int8)
+    return (holds + some.is_null().cast(pl.Int8) * 2) % 2 == 1
 
 
 def read_column(table: Table, name: str) -> pl.Expr:

@@ -978,19 +978,53 @@ def _is_wider(case: Case, ours: Any, theirs: Any) -> bool:
 # --- choices that come out alike ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "100 >= CASE WHEN i > 5 THEN 5 ELSE i END",
-        "5 = CASE WHEN i > 5 THEN 5 ELSE i END",
-        "0 <> CASE WHEN i > 5 THEN 5 ELSE i END",
-        "50 + 50 > CASE WHEN i > 5 THEN 5 ELSE i END",
-        "TIMESTAMP '2025-01-01 00:00:00' >= t",
-        "DATE '2025-01-01' > d",
-        "NOT 100 < CASE WHEN i > 5 THEN 5 ELSE i END",
-        "(100 >= CASE WHEN i > 5 THEN 5 ELSE i END) IS NOT NULL",
-    ],
-)
+ALIKE = [
+    "100 >= CASE WHEN i > 5 THEN 5 ELSE i END",
+    "5 = CASE WHEN i > 5 THEN 5 ELSE i END",
+    "0 <> CASE WHEN i > 5 THEN 5 ELSE i END",
+    "50 + 50 > CASE WHEN i > 5 THEN 5 ELSE i END",
+    "TIMESTAMP '2025-01-01 00:00:00' >= t",
+    "DATE '2025-01-01' > d",
+    "NOT 100 < CASE WHEN i > 5 THEN 5 ELSE i END",
+    "(100 >= CASE WHEN i > 5 THEN 5 ELSE i END) IS NOT NULL",
+]
+"""Conditions that come out as one value where all rows of a batch choose alike."""
+
+SHAPES = [
+    "COUNT(*) FROM r WHERE {}",
+    "COUNT_IF({}) FROM r",
+    "COUNT(*) FILTER (WHERE {}) FROM r WHERE 1 < 2",
+    "SUM(CASE WHEN {} THEN 1 ELSE 0 END) FROM r",
+    "COUNT(*) FROM (SELECT i, d, t FROM r WHERE {}) AS s",
+    "COUNT(*) FROM r WHERE ({}) AND i >= 0 AND TRUE",
+    "COUNT(*) FROM r WHERE ({}) OR i < 0",
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rows", [1, 50, 130_000])
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+def test_conditions_that_come_out_alike_keep_every_row_they_should(
+    shape: str, rows: int, lazy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many batches there are, and wherever Polars moves the filter."""
+    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
+    alike = pl.DataFrame({"i": [9], "d": [date(2030, 1, 1)], "t": [datetime(2030, 1, 1)]})
+    frame = (
+        pl.concat([alike] * rows)
+        if rows < 100
+        else alike.select(pl.all().repeat_by(rows).explode())
+    )
+    limits = (date(2024, 1, 1), date(2024, 3, 1))
+    columns = {"i": dp.Range(0, 10), "d": dp.Range(*limits), "t": dp.Range(*limits)}
+    session = dp.Session(dp.Budget(epsilon=100))
+    session.register("r", frame.lazy().filter(pl.lit(True)) if lazy else frame, columns=columns)
+    for condition in ALIKE:
+        text = "SELECT " + shape.format(condition)
+        assert session.sql(text, epsilon=1).frame.item() == rows, text
+
+
+@pytest.mark.parametrize("condition", ALIKE)
 @pytest.mark.parametrize("statement", ["COUNT(*) AS n FROM r WHERE {}", "COUNT_IF({}) AS n FROM r"])
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_a_row_that_differs_from_all_others_moves_a_count_by_itself_alone(
