@@ -137,9 +137,9 @@ def _float(value: str, domain: Domain) -> str:
     if not domain.is_bounded:
         return f"CASE WHEN NOT isnan({value}) THEN {value} END"
     low, high = duckdb_literal(domain.low), duckdb_literal(domain.high)
-    return (
-        f"CASE WHEN {value} <= {low} THEN {low} WHEN {value} <= {high} THEN {value}"
-        f" WHEN {value} <= {INFINITY} THEN {high} END"
+    return (  # what lies inside comes first: nearly every row does; at an end, -0.0 is that end
+        f"CASE WHEN {value} > {low} AND {value} < {high} THEN {value}"
+        f" WHEN {value} <= {low} THEN {low} WHEN {value} <= {INFINITY} THEN {high} END"
     )
 
 

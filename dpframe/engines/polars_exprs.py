@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -102,10 +103,10 @@ def read_column(table: Table, name: str) -> pl.Expr:
     match domain.type:
         case Type.INT:
             value = _integer(column(name), domain, storage.low, storage.high).cast(pl.Int64)
+        case Type.FLOAT if domain.is_bounded:
+            value = _bounded_float(value, domain.low, domain.high)
         case Type.FLOAT:
             value = value.fill_nan(None)
-            if domain.is_bounded:
-                value = value.clip(domain.low, domain.high)
         case Type.DATE:
             value = _clamped(value, domain.low or FIRST_DAY, domain.high or LAST_DAY)
         case Type.TIMESTAMP if domain.is_bounded:
@@ -137,10 +138,24 @@ def _integer(value: pl.Expr, domain: Domain, least: int | None, most: int | None
         if low > most or high < least:  # the whole type lies on one side of the range
             end = low if low > most else high
             return pl.when(value.is_not_null()).then(pl.lit(end, dtype=pl.Int64))
-        lower = low if low > least else None
-        upper = high if high < most else None
-        return value if lower is None and upper is None else value.clip(lower, upper)
-    return value.clip(low, high)
+        if low <= least and high >= most:
+            return value
+        if least >= INT64[0] and most <= INT64[1]:
+            return _bounded(value.cast(pl.Int64), pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
+        return value.clip(low if low > least else None, high if high < most else None)
+    return _bounded(value, pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
+
+
+def _bounded(value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:
+    """What `clip` means, at a third of its cost; the horizontal functions skip NULL."""
+    inside = pl.max_horizontal(pl.min_horizontal(value, high), low)
+    return pl.when(value.is_not_null()).then(inside)
+
+
+def _bounded_float(value: pl.Expr, low: float, high: float) -> pl.Expr:
+    """The same for floats, where NaN is NULL: it is the one number that exceeds infinity."""
+    inside = pl.max_horizontal(pl.min_horizontal(value, pl.lit(high)), pl.lit(low))
+    return pl.when(value <= pl.lit(math.inf)).then(inside)
 
 
 def _clamped(value: pl.Expr, low: Any, high: Any) -> pl.Expr:
@@ -178,18 +193,31 @@ def code_of(part: CodedSum, table: Table) -> pl.Expr:
     if coding.is_integer:
         # A bare column was clamped on reading; anything else is clamped here, whatever the
         # analysis proved: the sensitivity rests on this line alone.
-        code = value if isinstance(expr, Column) else value.clip(coding.low, coding.high)
+        ends = (pl.lit(end, dtype=pl.Int64) for end in (coding.low, coding.high))
+        code = value if isinstance(expr, Column) else _bounded(value, *ends)
     else:
         if isinstance(expr, Column) and table.domains[expr.name].type is Type.FLOAT:
             domain = table.domains[expr.name]
             if domain.values is None:
-                value = stored(table, expr.name)  # the clip below is the one it is read with
+                value = stored(table, expr.name)  # bounded below as it would be on reading
                 if not domain.nullable:
                     value = value.fill_nan(None).fill_null(domain.low)
         low, high = coding.value(coding.low), coding.value(coding.high)
-        bounded = value.cast(pl.Float64).fill_nan(None).clip(low, high)
-        scaled = bounded * float(coding.scale)
-        code = scaled.round(0, mode="half_to_even").cast(pl.Int64)
+        bounded = _bounded_float(value.cast(pl.Float64), low, high)
+        code = _rounded(bounded * float(coding.scale))
     if part.condition is None:
         return code
     return pl.when(polars_of(part.condition, reader(table))).then(code)
+
+
+_ROUNDING = 3 * 2.0**51
+"""Between 2^52 and 2^53 floats are the whole numbers, and an addition rounds to the next of them."""
+
+
+def _rounded(value: pl.Expr) -> pl.Expr:
+    """The nearest integer, half to even, of numbers within 2^51, at a fraction of round's cost.
+
+    Adding the constant leaves no room for a fraction: IEEE 754 rounds the sum half to even, and the
+    subtraction is exact. What is cast is a whole number, so nothing has to be checked.
+    """
+    return ((value + _ROUNDING) - _ROUNDING).cast(pl.Int64, wrap_numerical=True)

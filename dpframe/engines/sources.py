@@ -129,7 +129,7 @@ def _locked(connection: Any, relation: Any, attach: Callable[[Any, str], object]
     from dpframe.engines.duckdb import DuckDBEngine
 
     connection.execute("SET lock_configuration = true")
-    return DuckDBEngine(relation, attach)
+    return DuckDBEngine(relation, attach, connection)
 
 
 def _queried(connection: Any, sql: str) -> Engine:

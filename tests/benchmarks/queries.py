@@ -87,19 +87,21 @@ SHAPES = [
 ]
 # A user-level answer needs the totals per (unit, key); that is the plain query to compare with.
 BY_UNIT = [
-    Case("COUNT", "SELECT COUNT(*) FROM t", "SELECT u, COUNT(*) FROM t GROUP BY u", "1.3", True),
-    Case("SUM", "SELECT SUM(x) FROM t", "SELECT u, SUM(x) FROM t GROUP BY u", "1.3", True),
+    Case(
+        "COUNT", "SELECT COUNT(*) FROM t", "SELECT u, COUNT(*) AS v FROM t GROUP BY u", "1.3", True
+    ),
+    Case("SUM", "SELECT SUM(x) FROM t", "SELECT u, SUM(x) AS v FROM t GROUP BY u", "1.3", True),
     Case(
         "SUM by group",
         "SELECT k, SUM(x) FROM t GROUP BY k",
-        "SELECT u, k, SUM(x) FROM t GROUP BY u, k",
+        "SELECT u, k, SUM(x) AS v FROM t GROUP BY u, k",
         "1.3",
         True,
     ),
     Case(
         "AVG by group",
         "SELECT k, AVG(x) FROM t GROUP BY k",
-        "SELECT u, k, AVG(x) FROM t GROUP BY u, k",
+        "SELECT u, k, AVG(x) AS v FROM t GROUP BY u, k",
         "1.3",
         True,
     ),
@@ -131,10 +133,11 @@ def plain_runner(
 ) -> Callable[[], object]:
     """The same question asked of the engine itself, with its answer fetched.
 
-    On both engines the many groups of a plain per-unit query are counted, not fetched, so that
-    handing a million rows to Python is not what is compared.
+    On both engines the many groups of a plain per-unit query are added up, not fetched, so that
+    handing a million rows to Python is not what is compared. Were they counted alone, the engine
+    would leave out the very sums that are compared.
     """
-    counted = f"SELECT COUNT(*) FROM ({sql})" if "GROUP BY u" in sql else sql
+    counted = f"SELECT COUNT(*), SUM(v) FROM ({sql})" if "GROUP BY u" in sql else sql
     if engine == "duckdb":
         connection = duckdb.connect()
         if stored == "parquet":
@@ -146,7 +149,7 @@ def plain_runner(
     context = pl.SQLContext({"t": frame}, eager=False)
     return lambda: (
         context.execute(sql)
-        .select(pl.len() if counted != sql else pl.all())
+        .select([pl.len(), pl.col("v").sum()] if counted != sql else pl.all())
         .collect(engine="streaming")
     )
 

@@ -163,11 +163,9 @@ def _duckdb_cast(arg: str, source: Type, name: str, rounding: Sequence[str]) -> 
         read = f"CASE WHEN regexp_matches({arg}, {pattern}) THEN {read} END"
         return read if target is not Type.INT else _duckdb_within(read, bits)
     if source is Type.FLOAT and target is Type.INT:
-        # 2^63 is a double, 2^63 - 1 is not: stay strictly below.
-        inside = f"{arg} >= {duckdb_literal(-(2.0**63))} AND {arg} < {duckdb_literal(2.0**63)}"
         whole = f"TRUNC({arg})" if TOWARD_ZERO in rounding else arg
         whole = f"ROUND({arg})" if HALF_AWAY in rounding else whole
-        return _duckdb_within(f"CASE WHEN {inside} THEN CAST({whole} AS BIGINT) END", bits)
+        return _duckdb_within(f"TRY_CAST({whole} AS BIGINT)", bits)
     if source is Type.INT and target is Type.INT:
         return _duckdb_within(arg, bits)
     if source is Type.INT and target is Type.BOOL:
@@ -207,14 +205,12 @@ def _polars_cast(
             moment = pl.when(arg.str.contains(_TIMESTAMP_TEXT)).then(arg)
             return moment.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
         case (Type.FLOAT, Type.INT):
-            inside = (arg >= -(2.0**63)) & (arg < 2.0**63)
             if TOWARD_ZERO in rounding:
                 whole = pl.when(arg < 0).then(arg.ceil()).otherwise(arg.floor())
             else:
                 away = HALF_AWAY in rounding
                 whole = arg.round(0, mode="half_away_from_zero" if away else "half_to_even")
-            rounded = pl.when(inside).then(whole)
-            return _polars_within(rounded.cast(pl.Int64, strict=False), bits)
+            return _polars_within(whole.cast(pl.Int64, strict=False), bits)
         case (Type.INT, Type.INT):
             return _polars_within(arg, bits)
         case (Type.INT, Type.BOOL):
