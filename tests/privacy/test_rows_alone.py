@@ -36,7 +36,7 @@ from dpframe.mechanisms import Law
 from dpframe.plan.coding import Coding, coding_for
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, walk
-from dpframe.plan.functions import FUNCTIONS, numbers
+from dpframe.plan.functions import FUNCTIONS, divisions
 from dpframe.plan.nodes import aggregate_of
 from dpframe.plan.parts import CodedSum
 
@@ -773,7 +773,7 @@ def test_these_rows_tell_a_division_by_reciprocal(
     frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What follows finds the difference, if the work-around is taken out."""
-    monkeypatch.setattr(numbers, "whole_array", lambda value, like: value)
+    monkeypatch.setattr(divisions, "whole_array", lambda value, like: value)
     naive = Bench(frame, [case for case in CASES if case.sql == "z / 49"])
     batch = naive.on_polars(frame)
     assert batch != [naive.on_polars(frame[i : i + 1])[0] for i in range(frame.height)]

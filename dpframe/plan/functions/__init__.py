@@ -8,10 +8,13 @@ from dpframe.plan.functions import (
     choices,
     conditions,
     dataframes,
+    divisions,
     elapsed,
     mathematics,
     numbers,
     patterns,
+    powers,
+    rounding,
     shifts,
     texts,
     time_texts,
@@ -22,8 +25,8 @@ from dpframe.plan.functions.base import FUNCTIONS, Function, Refused, literal_as
 __all__ = ["FUNCTIONS", "Function", "Refused", "by_sql_name", "literal_as"]
 
 _MODULES = (
-    *(numbers, mathematics, conditions, patterns, choices, casts, texts, times, shifts, time_texts),
-    *(elapsed, dataframes),
+    *(numbers, divisions, rounding, powers, mathematics, conditions, patterns, choices, casts),
+    *(texts, times, shifts, time_texts, elapsed, dataframes),
 )
 for _module in _MODULES:
     _module.register_all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -201,6 +202,14 @@ def spanning(kind: Type, corners: Sequence[float], nullable: bool) -> Domain:
     if any(math.isnan(c) for c in corners):
         return Domain(kind, nullable=nullable)
     return Domain(kind, known(min(corners)), known(max(corners)), nullable)
+
+
+def corners(operation: Callable[[Any, Any], float], domains: Domains) -> tuple[float, float]:
+    """The least and the most at the corners of the arguments' box; infinite if one is undefined."""
+    values = [operation(a, b) for a, b in itertools.product(*(ends(d) for d in domains))]
+    if any(math.isnan(v) for v in values):
+        return -math.inf, math.inf
+    return min(values), max(values)
 
 
 def any_nullable(domains: Domains) -> bool:

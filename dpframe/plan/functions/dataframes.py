@@ -31,14 +31,13 @@ from dpframe.plan.functions.base import (
     spanning,
     whole_array,
 )
-from dpframe.plan.functions.numbers import (
-    digits_of,
+from dpframe.plan.functions.divisions import (
     divide_domain,
     divide_polars,
     divisors,
     integer_division,
-    round_domain,
 )
+from dpframe.plan.functions.rounding import digits_of, round_domain
 from dpframe.plan.sqltext import duckdb_literal
 
 _Rule = Callable[[Domains, Params], str | None]
