@@ -41,6 +41,12 @@ class Recipe:
     name: str
     possible: Callable[[Mapping[str, pl.Expr]], pl.Expr] | None = None
     """What true parts always satisfy where there is an answer at all; error bars rely on it."""
+    nearest: Callable[[Mapping[str, pl.Expr], Mapping[str, pl.Expr]], pl.Expr] | None = None
+    """For error bars: the possible answer nearest to redrawn parts, given the measured ones too.
+
+    It is what `finish` makes of them, unless that folds values over: a square of a number that may
+    be on either side of 0 is never seen to be 0.
+    """
     place: Place | None = None
     """For parts that are grids: `finish` gets the place on the grid that this finds."""
 

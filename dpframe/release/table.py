@@ -145,6 +145,11 @@ class Release:
                 f"keys of few units are missing: one of {chosen.half:,} units is shown half of the"
                 f" time, one of {chosen.sure:,} units 99% of the time"
             )
+        if chosen is not None and chosen.left_out:
+            lines.append(
+                f"{chosen.left_out:,} more keys were chosen than a query may have: the last ones in"
+                " order are left out"
+            )
         return "\n".join(lines)
 
 
