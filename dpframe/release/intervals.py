@@ -57,6 +57,8 @@ def intervals(
             why="an interval covers the noise-free answer with this probability",
             fix="intervals(0.95)",
         )
+    if all(law is None for law in parts.laws):
+        return {name: _without_noise(finished, name) for name in _noisy_columns(parts, finished)}
     exact = _single_parts(parts)
     found = {}
     redrawn = []
@@ -129,6 +131,12 @@ def _exact(
     return values - half_width, values + half_width
 
 
+def _without_noise(finished: pl.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends are the value; NaN where there is none."""
+    values = finished[name].to_physical().cast(pl.Float64).to_numpy()
+    return values, values
+
+
 def _redrawn(
     parts: NoisyParts, finished: pl.DataFrame, names: list[str], confidence: float, source: Source
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -140,7 +148,7 @@ def _redrawn(
     tail = (1 - confidence) / 2
     for start in range(0, len(rows), chunk):
         groups = rows[start : start + chunk]
-        redrawn = _redrawn_parts(parts, groups, draws, source)
+        redrawn = _redrawn_parts(parts, groups, draws, source, alike=True)
         readings = [_finished(parts, redrawn, "possible")]
         if any(recipe.possible is not None for recipe in parts.layout.recipes):
             readings.append(_finished(parts, redrawn, "nearest"))
@@ -167,33 +175,42 @@ def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
     less they tell of the truth, so the tails that are cut off shrink with their share; simulated
     coverage fell below the stated rate without this. Where hardly any has a value, nothing is known.
     """
-    ordered = np.sort(table, axis=0)  # NaN goes last
     draws, columns = table.shape[0], np.arange(table.shape[1])
     counts = (~np.isnan(table)).sum(axis=0)
     beyond = np.floor(counts * tail * (counts / draws)).astype(int)
+    first, last = beyond.clip(max=draws - 1), (counts - 1 - beyond).clip(min=0)
+    places = np.unique(np.concatenate([first, last]))
+    # NaN goes last. Where all columns look at the same few places, there is no need to sort.
+    few = 0 < places.size <= _FEWEST
+    ordered = np.partition(table, places, axis=0) if few else np.sort(table, axis=0)
     known = counts >= max(_FEWEST, draws // 100)
-    low = np.where(known, ordered[beyond.clip(max=draws - 1), columns], -np.inf)
-    high = np.where(known, ordered[(counts - 1 - beyond).clip(min=0), columns], np.inf)
+    low = np.where(known, ordered[first, columns], -np.inf)
+    high = np.where(known, ordered[last, columns], np.inf)
     return low, high
 
 
 def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
     """What the noise-free table may have been, all groups of it, `draws` times."""
-    redrawn = _redrawn_parts(parts, list(range(parts.compiled.groups)), draws, source)
+    groups = list(range(parts.compiled.groups))
+    redrawn = _redrawn_parts(parts, groups, draws, source, alike=False)
     return _finished(parts, redrawn, "possible").drop(ROW)
 
 
 def _redrawn_parts(
-    parts: NoisyParts, groups: list[int], draws: int, source: Source
+    parts: NoisyParts, groups: list[int], draws: int, source: Source, *, alike: bool
 ) -> pl.DataFrame:
-    """What the noise-free parts may have been: `draws` copies of all groups, one after the other."""
+    """What the noise-free parts may have been: `draws` copies of all groups, one after the other.
+
+    With `alike`, groups share their redraws, which is quicker: each may be looked at by itself.
+    """
     frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())
     columns = _possible_places(parts, groups, draws, source)
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
         if law is not None:
-            noise = law.draw(len(estimate), source).astype(float)
+            noise = law.draw(draws if alike else len(estimate), source).astype(float)
+            noise = np.repeat(noise, len(groups)) if alike else noise
             estimate = estimate - noise * parts.layout.step(i)
         columns.append(pl.Series(f"p{i}", estimate))
     recipes = (recipe for recipe in parts.layout.recipes if recipe.nearest is not None)

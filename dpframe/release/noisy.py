@@ -135,11 +135,11 @@ def with_aggregates(
         if recipe.place is not None:
             noisy = {"place": pl.col(f"q{number}")}
         value = recipe.finish(noisy)
-        if redrawn == "possible" and recipe.possible is not None:
-            value = pl.when(recipe.possible(noisy)).then(value)
-        if redrawn == "nearest" and recipe.nearest is not None:
+        if redrawn is not None and recipe.nearest is not None:
             measured = {role: pl.col(f"m{index[part]}") for role, part in recipe.parts.items()}
             value = recipe.nearest(noisy, measured)
+        if redrawn == "possible" and recipe.possible is not None:
+            value = pl.when(recipe.possible(noisy)).then(value)
         columns.append(value.alias(name))
     return frame.with_columns(columns)
 
