@@ -202,13 +202,18 @@ def _unbounded_columns(expr: Expr, scope: Scope) -> list[str]:
 
 def _unbounded_reason(expr: Expr, scope: Scope) -> str:
     open_columns = _unbounded_columns(expr, scope)
+    if open_columns and not scope.table.name:  # columns of derived rows have names of our own
+        return (
+            "one row could change the answer without limit: no range is declared for what it is"
+            " computed from, or it counts or adds up rows, which may be any number"
+        )
     if open_columns:
         return f"one row could change the answer without limit: no range is declared for {', '.join(open_columns)}"
     return "the expression can grow without limit within the declared ranges (a division by a range that holds 0, say)"
 
 
 def _unbounded_fix(expr: Expr, scope: Scope) -> str:
-    open_columns = _unbounded_columns(expr, scope)
+    open_columns = _unbounded_columns(expr, scope) if scope.table.name else []
     if open_columns and isinstance(expr, Column):
         return f'session.register(..., columns={{"{open_columns[0]}": dp.Range(low, high)}})'
     if open_columns:
