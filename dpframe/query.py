@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from dpframe.release.kept_keys import kept_keys, with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
-from dpframe.release.selection import every_key
+from dpframe.release.selection import every_key, with_few_keys
 from dpframe.release.table import Release
 from dpframe.release.winners import Contest, contest_of
 
@@ -111,7 +112,11 @@ class Query:
         fresh: bool = False,
     ) -> Loss:
         """What a release would be charged. It spends nothing."""
-        cost = self._cost(epsilon, rho, share, error, confidence, delta)
+        return self.cost_of(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+
+    def cost_of(self, cost: Cost, *, fresh: bool) -> Loss:
+        """What `answer` would be charged."""
+        cost = self._checked(cost)
         compiled = self._settled(fresh)
         if not fresh and self._is_free(compiled, cost):
             return Loss.none()
@@ -131,10 +136,8 @@ class Query:
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
-        cost, ledger = (
-            self._cost(epsilon, rho, share, error, confidence, delta),
-            self._asking.ledger,
-        )
+        cost = self._checked(Cost(epsilon, rho, share, error, confidence, delta))
+        ledger = self._asking.ledger
         room, compiled = ledger.room, self._settled(fresh)
         if not fresh and self._is_free(compiled, cost):
             free = "nothing: every part was measured before (fresh=True measures again)"
@@ -170,7 +173,15 @@ class Query:
         that are not public are chosen first; `delta` bounds the chance that a key which one unit
         alone holds is shown.
         """
-        cost = self._cost(epsilon, rho, share, error, confidence, delta)
+        return self.answer(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+
+    def warn(self, loss: Loss) -> None:
+        """Warn of what a loss on the account of this question means, before it is charged."""
+        _warn(loss, self._compiled, self._asking)
+
+    def answer(self, cost: Cost, *, fresh: bool, warned: bool = False) -> Release:
+        """Release at a cost; `warned` if what there is to warn of was said before."""
+        cost = self._checked(cost)
         compiled = self._settled(fresh)
         if not compiled.aggregates and not compiled.private:
             note = "the keys are public: no row was read, at no cost"
@@ -185,6 +196,10 @@ class Query:
             return winners
         offer = self._offer(compiled, cost)
         contest = self._contest(compiled, cost, offer)
+        loss = offer.loss if contest is None else contest[1].loss
+        # Before the charge: where warnings are errors, nothing may be spent for no answer.
+        if not warned and not compiled.table.public:
+            _warn(loss, compiled, self._asking)
         if contest is not None:
             return self._winners(*contest)
         if compiled.table.public:
@@ -194,8 +209,6 @@ class Query:
             note = "the table is public: exact, at no cost"
             parts = NoisyParts(compiled, offer.layout, offer.laws, exact)
             return Release(parts, offer.loss, self._asking.source, note=note)
-        # Before the charge: where warnings are errors, nothing may be spent for no answer.
-        _warn(offer.loss, compiled, self._asking)
         charge = self._asking.ledger.charge(
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
@@ -255,7 +268,6 @@ class Query:
     def _winners(self, contest: Contest, choice: ChoiceOffer) -> Release:
         """Charge, then choose."""
         source, loss = self._asking.source, choice.loss
-        _warn(loss, contest.compiled, self._asking)
         charge = self._asking.ledger.charge(
             loss, asked=self._asked, mechanism=choice.name, scale=choice.scale
         )
@@ -278,31 +290,24 @@ class Query:
         parts, note = contest.released(winners), f"{note}; chosen before: no cost"
         return Release(parts, Loss.none(), self._asking.source, note=note, reused=True)
 
-    def _cost(
-        self,
-        epsilon: Number | None,
-        rho: Number | None,
-        share: Number | None,
-        error: Number | None,
-        confidence: float | None,
-        delta: Number | None,
-    ) -> Cost:
-        if delta is not None and not self._compiled.private:
+    def _checked(self, cost: Cost) -> Cost:
+        """The cost with what the text says of it; refused if that does not fit together."""
+        if cost.delta is not None and not self._compiled.private:
             raise ParameterError(
                 "delta= is not needed here",
                 why="it is spent on choosing keys, and this query has none to choose",
                 fix="leave delta= out",
             )
-        if delta is None and self._compiled.private:
-            delta = self._said.delta
-        return self._said.cost(Cost(epsilon, rho, share, error, confidence, delta))
+        if cost.delta is None and self._compiled.private:
+            cost = replace(cost, delta=self._said.delta)
+        return self._said.cost(cost)
 
     def _settled(self, fresh: bool) -> Compiled:
         """The query; over the keys that were released before, if its keys are not public."""
         version = self._version()
         if fresh or version is None or self._compiled.table.public:
             return self._compiled
-        return with_known_keys(self._compiled, self._asking.ledger.find, version)
+        return with_few_keys(with_known_keys(self._compiled, self._asking.ledger.find, version))
 
     def _known(self, compiled: Compiled, cost: Cost) -> NoisyParts | None:
         """The parts from earlier releases, if all are there."""
@@ -359,12 +364,13 @@ def _warn(loss: Loss, compiled: Compiled, asking: Asking) -> None:
     refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
     if refused or not ledger.filter.admits(ledger.spent, loss):
         return  # the charge will say so
+    level = _level_of_caller()
     if math.isfinite(loss.epsilon) and loss.epsilon > 1:
         warnings.warn(
             f"this release costs epsilon {float(loss.epsilon):.3g}: above 1, one unit can change"
             " the odds of an answer more than 2.7 times",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=level,
         )
     size = compiled.table.size
     if size is not None and budget.delta is not None and budget.delta * size >= 1:
@@ -372,12 +378,24 @@ def _warn(loss: Loss, compiled: Compiled, asking: Asking) -> None:
             f"the budget's delta {float(budget.delta):.3g} is not below 1 / {size:,} units: it"
             " would allow the data of some unit to be released outright",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=level,
         )
     room = ledger.filter.room(ledger.filter.after(ledger.spent, loss)).epsilon
     if budget.epsilon is not None and room < budget.epsilon / 10:
         warnings.warn(
             f"the budget is nearly gone: epsilon {float(room):.3g} remains",
             PrivacyWarning,
-            stacklevel=4,
+            stacklevel=level,
         )
+
+
+def _level_of_caller() -> int:
+    """How many calls up from `_warn` the user's own code is, which a warning should name."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__package__", "") in _PACKAGES:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+_PACKAGES = ("dpframe",)
+"""The modules between the user and a query: all that a question is asked through."""

@@ -8,7 +8,7 @@ The range is computed from noisy counts alone (post-processing), so nothing else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -84,30 +84,45 @@ class Learning:
                 fix='bounds="auto", epsilon=0.5',
             )
         learning = LEARNING_SHARE if self.arguments else Fraction(0)
-        answering: dict[str, Any] = {name: amount * (1 - learning)}
-        if cost.delta is not None:
-            answering["delta"] = cost.delta
+        rest: dict[str, Any] = {name: amount * (1 - learning)}
+        answering = replace(cost, **rest)
         if not self.arguments:
-            return self.analyse(self.plan).release(**answering, fresh=fresh)
-        counting: dict[str, Any] = {name: amount * learning / len(self.arguments)}
+            return self.analyse(self.plan).answer(answering, fresh=fresh)
+        each: dict[str, Any] = {name: amount * learning / len(self.arguments)}
+        counting = Cost(**each)
         counts = {a: self.analyse(_counted(self.plan, a, k)) for a, k in self.arguments.items()}
+        warned = self._foreseen(counts.values(), counting, answering, fresh=fresh)
+        spent, found = Loss.none(), {}
+        for argument, query in counts.items():
+            release = query.answer(counting, fresh=fresh, warned=warned)
+            spent = spent + release.loss
+            found[argument] = _range(_seen(release), self.arguments[argument])
+        last = self.analyse(_clipped(self.plan, found))
+        answer = last.answer(answering, fresh=fresh, warned=warned)
+        named = {expr_text(argument): ends for argument, ends in found.items()}
+        return answer.with_learned_bounds(named, spent + answer.loss)
+
+    def _foreseen(
+        self, counts: Iterable[Query], counting: Cost, answering: Cost, *, fresh: bool
+    ) -> bool:
+        """Refuse the whole, or warn of it, before a part is charged; whether that was needed.
+
+        What the ranges will be is not known yet, so the query stands for itself with the widest.
+        """
+        loss = Loss.none()
+        for query in counts:
+            loss = loss + query.cost_of(counting, fresh=fresh)
         widest = {
             a: _range([-len(_POWERS[k]), len(_POWERS[k])], k) for a, k in self.arguments.items()
         }
-        whole = self.analyse(_clipped(self.plan, widest)).cost(**answering, fresh=fresh)
-        for query in counts.values():
-            whole = whole + query.cost(**counting, fresh=fresh)
-        if not self.ledger.filter.admits(self.ledger.spent, whole):
-            # It is refused as a whole, in the words of the ledger.
-            self.ledger.charge(whole, asked=self.asked, mechanism="learned bounds")
-        spent, found = Loss.none(), {}
-        for argument, query in counts.items():
-            release = query.release(**counting, fresh=fresh)
-            spent = spent + release.loss
-            found[argument] = _range(_seen(release), self.arguments[argument])
-        answer = self.analyse(_clipped(self.plan, found)).release(**answering, fresh=fresh)
-        named = {expr_text(argument): ends for argument, ends in found.items()}
-        return answer.with_learned_bounds(named, spent + answer.loss)
+        query = self.analyse(_clipped(self.plan, widest))
+        answered = query.cost_of(answering, fresh=True)
+        if loss == Loss.none():
+            return False  # the ranges are known: what follows is one release, refused as a whole
+        whole = loss + answered
+        self.ledger.check(whole, asked=self.asked)
+        query.warn(whole)
+        return True
 
 
 # --- buckets: 0 for small numbers, i from the i-th power on, -i for the same below 0 -------------

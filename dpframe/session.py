@@ -29,7 +29,7 @@ from dpframe.regression import Regression, Scales
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.noisy import PostProcessing
-from dpframe.release.selection import refuse_without_delta
+from dpframe.release.selection import refuse_crowded, refuse_without_delta
 from dpframe.release.table import Release
 
 
@@ -343,6 +343,7 @@ class Session:
         engine, lowering = self._catalog.lowering(plan, keys)
         compiled = compile_plan(plan, lowering, engine.evaluate)
         PostProcessing(compiled).check()
+        refuse_crowded(compiled)
         for budget in (self._ledger.budget, self._own_budget):
             refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)

@@ -247,12 +247,56 @@ def test_keys_alone_have_no_error_to_meet() -> None:
         session().sql("SELECT DISTINCT name FROM t", error=10)
 
 
-def test_too_many_groups_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_keys_than_a_query_may_have_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By then the charge is made: an answer for some keys, not a refusal."""
     from dpframe.release import selection
 
-    monkeypatch.setattr(selection, "MOST_GROUPS", 19)
-    with pytest.raises(dp.QueryError, match="make 20 groups"):
-        session().sql("SELECT name, ward, COUNT(*) FROM t GROUP BY name, ward", epsilon=1)
+    monkeypatch.setattr(selection, "MOST_GROUPS", 15)
+    asked = session()
+    by_both = "SELECT name, ward, COUNT(*) AS n FROM t GROUP BY name, ward"
+    for _ in range(2):  # the second time from the ledger
+        release = asked.sql(by_both, epsilon=1)
+        assert release.frame["name"].unique(maintain_order=True).to_list() == ["ann", "bob", "dé"]
+        assert release.frame.height == 3 * 4
+        assert "2 more keys were chosen than a query may have" in repr(release)
+    assert asked.spent.releases == 1
+
+
+def test_known_keys_that_are_too_many_for_another_query_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from dpframe.release import selection
+
+    monkeypatch.setattr(selection, "MOST_CELLS", 64 * 2)
+    asked = session()
+    assert asked.sql(BY_NAME, epsilon=1).frame.height == 5
+    medians = asked.sql("SELECT name, MEDIAN(cost) AS m FROM t GROUP BY name", epsilon=1)
+    assert medians.frame["name"].to_list() == ["ann", "bob"]
+    assert "3 more keys" in repr(medians)
+
+
+def test_public_keys_that_leave_no_room_are_refused_before_any_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from dpframe.release import selection
+
+    monkeypatch.setattr(selection, "MOST_GROUPS", 3)
+    asked = session()
+    with pytest.raises(dp.QueryError, match="public keys alone make 4 groups"):
+        asked.sql("SELECT name, ward, COUNT(*) FROM t GROUP BY name, ward", epsilon=1)
+    assert asked.spent.releases == 0
+
+
+def test_a_public_table_with_too_many_groups_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact means all of them, and nothing is charged."""
+    from dpframe.release import selection
+
+    monkeypatch.setattr(selection, "MOST_GROUPS", 1_999)
+    asked = dp.Session(dp.Budget(epsilon=1))
+    names = pl.DataFrame({"name": [f"n{i}" for i in range(2_000)]})  # too many to be listed
+    asked.register("t", names, public=True)
+    with pytest.raises(dp.QueryError, match="make 2,000 groups"):
+        asked.sql(BY_NAME)
 
 
 # --- keys= at query time ---------------------------------------------------------------------------

@@ -113,3 +113,35 @@ def test_an_empty_table_gets_some_range() -> None:
     asked.register("t", TABLE.clear())
     ((low, high),) = asked.sql("SELECT SUM(cost) FROM t", epsilon=1, bounds="auto").learned.values()
     assert low <= 0 <= high
+
+
+def test_where_warnings_are_errors_nothing_is_learned_for_no_answer() -> None:
+    """Learning costs 0.4 and the answer 1.6: the warning is due before the first charge."""
+    asked = session()
+    with pytest.raises(dp.PrivacyWarning, match="costs epsilon 2"):
+        asked.sql("SELECT AVG(cost) FROM t", epsilon=2, bounds="auto")
+    assert asked.spent.releases == 0
+
+
+def test_the_whole_is_warned_of_once() -> None:
+    asked = session()
+    with pytest.warns(dp.PrivacyWarning) as said:
+        asked.sql("SELECT AVG(cost), SUM(change) FROM t", epsilon=6, bounds="auto")
+    assert [str(warning.message).split(":")[0] for warning in said] == [
+        "this release costs epsilon 6"
+    ]
+    assert said[0].filename == __file__
+
+
+def test_an_analysts_own_budget_refuses_the_whole() -> None:
+    analyst = session().as_analyst("ana", dp.Budget(epsilon="0.5"))
+    with pytest.raises(dp.BudgetError, match="for ana"):
+        analyst.sql("SELECT AVG(cost) FROM t", epsilon="0.6", bounds="auto")
+    assert analyst.spent.releases == 0
+
+
+def test_a_delta_that_is_not_needed_is_refused_before_any_cost() -> None:
+    asked = session()
+    with pytest.raises(dp.ParameterError, match="not needed"):
+        asked.sql("SELECT AVG(cost) FROM t", epsilon=0.5, delta=1e-9, bounds="auto")
+    assert asked.spent.releases == 0

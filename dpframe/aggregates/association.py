@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import polars as pl
@@ -28,10 +28,15 @@ from dpframe.plan.exprs import AggregateCall, Call, Expr
 class _Kind:
     """What one of the aggregates needs, and how it is computed from central moments."""
 
-    needs: frozenset[str]
-    """Which squares it needs besides the product."""
+    means: tuple[str, ...]
+    """Whose means it needs: of y, of x, of their product, of their squares."""
     finish: Callable[[_Moments], pl.Expr]
     fewest: int = 1
+
+    @property
+    def squares(self) -> list[str]:
+        """The variables whose variance it divides by."""
+        return [name[0] for name in self.means if name in ("yy", "xx")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +60,16 @@ class _Moments:
         return (self.product / (self.square_x * self.square_y).sqrt()).clip(-1, 1)
 
 
+_LINE = ("y", "x", "yx", "xx")
 _KINDS = {
-    "COVAR_POP": _Kind(frozenset(), lambda m: m.product),
-    "COVAR_SAMP": _Kind(frozenset(), lambda m: m.product * m.count / (m.count - 1), 2),
-    "CORR": _Kind(frozenset("yx"), lambda m: m.correlation, 2),
-    "REGR_SLOPE": _Kind(frozenset("x"), lambda m: m.slope, 2),
-    "REGR_INTERCEPT": _Kind(frozenset("x"), lambda m: m.mean_y - m.slope * m.mean_x, 2),
-    "REGR_R2": _Kind(frozenset("yx"), lambda m: m.correlation**2, 2),
-    "REGR_AVGX": _Kind(frozenset(), lambda m: m.mean_x),
-    "REGR_AVGY": _Kind(frozenset(), lambda m: m.mean_y),
+    "COVAR_POP": _Kind(("y", "x", "yx"), lambda m: m.product),
+    "COVAR_SAMP": _Kind(("y", "x", "yx"), lambda m: m.product * m.count / (m.count - 1), 2),
+    "CORR": _Kind((*_LINE, "yy"), lambda m: m.correlation, 2),
+    "REGR_SLOPE": _Kind(_LINE, lambda m: m.slope, 2),
+    "REGR_INTERCEPT": _Kind(_LINE, lambda m: m.mean_y - m.slope * m.mean_x, 2),
+    "REGR_R2": _Kind((*_LINE, "yy"), lambda m: m.correlation**2, 2),
+    "REGR_AVGX": _Kind(("x",), lambda m: m.mean_x),
+    "REGR_AVGY": _Kind(("y",), lambda m: m.mean_y),
 }
 
 
@@ -98,14 +104,16 @@ class Association(Aggregate):
             )
         y, x = (centred(call, i, scope) for i in (0, 1))
         present = present_rows(call, scope)
-        wanted: dict[str, Expr] = {}
-        if call.name not in ("REGR_AVGX", "REGR_AVGY"):
-            wanted["yx"] = Call("multiply", (y.expr, x.expr), place=call.place)
-        needs = _KINDS[call.name].needs
-        wanted |= {name * 2: side.power(2) for name, side in (("y", y), ("x", x)) if name in needs}
-        means = {"y": y.mean(present), "x": x.mean(present)}
-        means |= {name: averaged(expr, present, scope) for name, expr in wanted.items()}
-        return cls(call.name, y, x, tuple(means.items()), present)
+        product = Call("multiply", (y.expr, x.expr), place=call.place)
+        products = {"yx": product, "yy": y.power(2), "xx": x.power(2)}
+        sides = {"y": y, "x": x}
+        means = tuple(
+            (name, sides[name].mean(present))
+            if name in sides
+            else (name, averaged(products[name], present, scope))
+            for name in _KINDS[call.name].means
+        )
+        return cls(call.name, y, x, means, present)
 
     @property
     def result(self) -> Domain:
@@ -118,25 +126,33 @@ class Association(Aggregate):
         def moments(noisy: Mapping[str, pl.Expr]) -> _Moments:
             count, found = mean_values(means, noisy)
             zero = pl.lit(0.0)
-            mean_y, mean_x = found["y"], found["x"]
+            mean_y, mean_x = found.get("y", zero), found.get("x", zero)
+            # No two variables vary together more than each varies alone (Cauchy, Popoviciu).
+            most = y.half_width * x.half_width
             return _Moments(
                 count,
-                y.middle + mean_y,
-                x.middle + mean_x,
-                found.get("yx", zero) - mean_y * mean_x,
-                found.get("yy", zero) - mean_y**2,
-                found.get("xx", zero) - mean_x**2,
+                (y.middle + mean_y).clip(y.low, y.high),
+                (x.middle + mean_x).clip(x.low, x.high),
+                (found.get("yx", zero) - mean_y * mean_x).clip(-most, most),
+                (found.get("yy", zero) - mean_y**2).clip(upper_bound=y.half_width**2),
+                (found.get("xx", zero) - mean_x**2).clip(upper_bound=x.half_width**2),
             )
 
         def known(found: _Moments) -> pl.Expr:
             """Whether there is a value: rows enough, and variances above 0."""
             there = found.count >= kind.fewest
-            there = there & (found.square_y > 0) if "y" in kind.needs else there
-            return there & (found.square_x > 0) if "x" in kind.needs else there
+            there = there & (found.square_y > 0) if "y" in kind.squares else there
+            return there & (found.square_x > 0) if "x" in kind.squares else there
 
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             found = moments(noisy)
             return pl.when(known(found)).then(kind.finish(found)).fill_nan(None)
+
+        def nearest(noisy: Mapping[str, pl.Expr], measured: Mapping[str, pl.Expr]) -> pl.Expr:
+            """REGR_R2, where a correlation of the other sign than the measured one counts as 0."""
+            found = moments(noisy)
+            same = found.product * moments(measured).product >= 0
+            return pl.when(known(found)).then(found.correlation**2 * same).fill_nan(None)
 
         sizes = {"y": y.half_width, "x": x.half_width}
         weights = {}
@@ -149,4 +165,5 @@ class Association(Aggregate):
         weights["count"] = 0.25
         parts = parts_of(means, self.present)
         name = "means of centred values and their products"
-        return (Recipe(parts, weights, finish, name, lambda noisy: known(moments(noisy))),)
+        recipe = Recipe(parts, weights, finish, name, lambda noisy: known(moments(noisy)))
+        return (replace(recipe, nearest=nearest) if self.kind == "REGR_R2" else recipe,)

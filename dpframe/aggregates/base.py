@@ -41,6 +41,12 @@ class Recipe:
     name: str
     possible: Callable[[Mapping[str, pl.Expr]], pl.Expr] | None = None
     """What true parts always satisfy where there is an answer at all; error bars rely on it."""
+    nearest: Callable[[Mapping[str, pl.Expr], Mapping[str, pl.Expr]], pl.Expr] | None = None
+    """For error bars: the possible answer nearest to redrawn parts, given the measured ones too.
+
+    It is what `finish` makes of them, unless that folds values over: a square of a number that may
+    be on either side of 0 is never seen to be 0.
+    """
     place: Place | None = None
     """For parts that are grids: `finish` gets the place on the grid that this finds."""
 
@@ -196,13 +202,18 @@ def _unbounded_columns(expr: Expr, scope: Scope) -> list[str]:
 
 def _unbounded_reason(expr: Expr, scope: Scope) -> str:
     open_columns = _unbounded_columns(expr, scope)
+    if open_columns and not scope.table.name:  # columns of derived rows have names of our own
+        return (
+            "one row could change the answer without limit: no range is declared for what it is"
+            " computed from, or it counts or adds up rows, which may be any number"
+        )
     if open_columns:
         return f"one row could change the answer without limit: no range is declared for {', '.join(open_columns)}"
     return "the expression can grow without limit within the declared ranges (a division by a range that holds 0, say)"
 
 
 def _unbounded_fix(expr: Expr, scope: Scope) -> str:
-    open_columns = _unbounded_columns(expr, scope)
+    open_columns = _unbounded_columns(expr, scope) if scope.table.name else []
     if open_columns and isinstance(expr, Column):
         return f'session.register(..., columns={{"{open_columns[0]}": dp.Range(low, high)}})'
     if open_columns:

@@ -31,7 +31,7 @@ class Mean(Aggregate):
 
     Guarantee: that of its two parts. Both are weighted by the same factor per unit, so bounding
     units does not bias the mean. Where the noisy count is below 1 there is
-    nothing to go by, and the middle of the range is released.
+    nothing to go by, and the middle of the range is released; NULL if the table is public.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = ("AVG", "MEAN")
@@ -40,16 +40,17 @@ class Mean(Aggregate):
     where: Expr | None
     present: Expr | None
     max_rows: int
+    public: bool
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Mean:
         value = summable(call, scope)
         where, present = rows_where(call, scope), rows_where(call, scope, value)
-        return cls(value, where, present, scope.table.max_rows)
+        return cls(value, where, present, scope.table.max_rows, scope.table.public)
 
     @property
     def result(self) -> Domain:
-        return REAL
+        return REAL.with_nullable(self.public)
 
     def recipes(self) -> tuple[Recipe, ...]:
         domain = self.value.domain
@@ -61,7 +62,7 @@ class Mean(Aggregate):
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             count = noisy["count"].cast(pl.Float64)
             mean = (middle + noisy["deviations"] / count).clip(low, high)
-            return pl.when(count >= 1).then(mean).otherwise(middle)
+            return pl.when(count >= 1).then(mean).otherwise(None if self.public else middle)
 
         parts = {
             "deviations": CodedSum(

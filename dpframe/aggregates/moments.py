@@ -41,6 +41,16 @@ class Centred:
         """The largest deviation."""
         return self.coding.value(self.coding.magnitude(self.coding.centre))
 
+    @property
+    def low(self) -> float:
+        """The least value."""
+        return float(self.value.domain.low)
+
+    @property
+    def high(self) -> float:
+        """The largest value."""
+        return float(self.value.domain.high)
+
     def power(self, exponent: int) -> Expr:
         """The deviation, multiplied with itself."""
         product = self.expr

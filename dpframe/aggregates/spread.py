@@ -130,13 +130,17 @@ def _sample_variance(count: pl.Expr, moments: list[pl.Expr], half_width: float) 
 
 def _skewness(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
     """The adjusted Fisher-Pearson coefficient, as DuckDB computes it."""
-    plain = moments[1] / moments[0] ** 1.5
+    # One row apart from all others, which are equal, is as skewed as it gets (Wilkins 1944).
+    most = (count - 2) / (count - 1).sqrt()
+    plain = (moments[1] / moments[0] ** 1.5).clip(-most, most)
     return plain * (count * (count - 1)).sqrt() / (count - 2)
 
 
 def _kurtosis(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
     """The excess kurtosis with the correction for samples, as DuckDB computes it."""
-    plain = moments[2] / moments[0] ** 2
+    # Two values, equally often, are the flattest; one row apart is the other extreme.
+    most = count - 2 + 1 / (count - 1)
+    plain = (moments[2] / moments[0] ** 2).clip(1, most)
     return (count - 1) / ((count - 2) * (count - 3)) * ((count + 1) * plain - 3 * (count - 1))
 
 

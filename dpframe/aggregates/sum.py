@@ -36,6 +36,9 @@ class Sum(Aggregate):
     Guarantee: one unit moves it by at most its weight times the largest magnitude in the declared
     range. Where the range does not straddle zero, the deviations from its middle are smaller than
     the values, and middle * count + sum of deviations may be the more accurate recipe.
+
+    Over no values it is 0 and noise, never NULL: that would tell that there are none. A public table
+    may tell, and there it is NULL as in SQL.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = ("SUM",)
@@ -43,16 +46,17 @@ class Sum(Aggregate):
     where: Expr | None
     present: Expr | None
     max_rows: int
+    public: bool
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Sum:
         value = summable(call, scope)
         where, present = rows_where(call, scope), rows_where(call, scope, value)
-        return cls(value, where, present, scope.table.max_rows)
+        return cls(value, where, present, scope.table.max_rows, scope.table.public)
 
     @property
     def result(self) -> Domain:
-        return WHOLE if self._is_whole else REAL
+        return (WHOLE if self._is_whole else REAL).with_nullable(self.public)
 
     @property
     def _is_whole(self) -> bool:
@@ -65,6 +69,8 @@ class Sum(Aggregate):
         whole = self._is_whole
         expr, nullable = self.value.expr, self.value.domain.nullable
         direct = CodedSum(self.where, expr, coding, 0, nullable)
+        if self.public:
+            return (_exact_sum(direct, CountRows(self.present), whole),)
         recipes = [
             Recipe(
                 {"sum": direct},
@@ -89,6 +95,16 @@ class Sum(Aggregate):
                 )
             )
         return tuple(recipes)
+
+
+def _exact_sum(total: CodedSum, values: CountRows, whole: bool) -> Recipe:
+    """The sum of a public column, which is NULL where there are no values."""
+
+    def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+        return pl.when(noisy["values"] > 0).then(_as_sum(noisy["sum"], whole))
+
+    parts = {"sum": total, "values": values}
+    return Recipe(parts, dict.fromkeys(parts, 1.0), finish, "the sum itself")
 
 
 def _as_sum(value: pl.Expr, whole: bool) -> pl.Expr:

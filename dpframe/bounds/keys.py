@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -41,6 +41,14 @@ class ChosenKeys:
     """A key of this many units was as likely to be released as not."""
     sure: int
     """A key of this many units was released with 99% probability."""
+    left_out: int = 0
+    """How many more keys were chosen than a query may have; the last ones in order are left out."""
+
+    def first(self, most: int) -> ChosenKeys:
+        """The first keys in order. That is post-processing: it looks at released keys alone."""
+        more = max(0, self.frame.height - most)
+        ordered = self.frame.sort(self.frame.columns, nulls_last=True)
+        return replace(self, frame=ordered.head(most), left_out=self.left_out + more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -196,11 +196,7 @@ class Ledger:
         who = _text(self.analyst or who or "")
         with self._storage.transaction(write=True):
             head = self._storage.head()
-            before = self._accounts(head, who)
-            after = [account.after(loss) for account in before]
-            for account, later in zip(before, after, strict=True):
-                if not later.holds:
-                    raise account.refuse(loss, asked, room_of(before))
+            after = _admitted(self._accounts(head, who), loss, asked)
             room = room_of(after)
             body = {
                 "when": datetime.now(UTC).isoformat(timespec="microseconds"),
@@ -214,6 +210,10 @@ class Ledger:
             entry = Entry.after(head, "charge", who, _json(body), after[0].spent.to_json())
             self._storage.append(entry)
         return Charge(entry.number, who, loss, room, self)
+
+    def check(self, loss: Loss, *, asked: str) -> None:
+        """Raise what `charge` would raise, and change nothing either way."""
+        _admitted(self._now(), loss, asked)
 
     def find(self, key: str) -> list[bytes]:
         """Give the noisy parts that were stored under a key, oldest first.
@@ -301,6 +301,15 @@ class Ledger:
             return f"<Ledger {self}>"
         except LedgerError as error:
             return f"<Ledger: {error.what}>"
+
+
+def _admitted(before: Sequence[Account], loss: Loss, asked: str) -> list[Account]:
+    """Give the accounts after a loss that all of them have to admit."""
+    after = [account.after(loss) for account in before]
+    for account, later in zip(before, after, strict=True):
+        if not later.holds:
+            raise account.refuse(loss, asked, room_of(before))
+    return after
 
 
 def _opening(budget: Budget | None, whose: str) -> Entry:

@@ -5,6 +5,12 @@ is a quantile of that law. Where it is computed from parts, the true parts are t
 noise of a known law, so redrawing that noise yields what the truth may be, and the quantiles of the
 recomputed column are its interval. For a ratio this is the fiducial (Fieller) interval.
 
+Redrawn parts may be impossible: a negative variance, say. Two readings of them are both honest, and
+the interval holds both. Taken as the nearest possible value, an interval still covers at its rate,
+but may shrink to a point at the end of what is possible. Left out, it never does, but it would also
+never reach a truth at that end. Together they cover at least at the stated rate, and at such an end
+by up to half of the rest more, because then only one side can be missed.
+
 Intervals cover the noise. They do not cover clamping to declared ranges, the weighting of units
 with more than `max_rows` rows, or values outside declared keys.
 """
@@ -21,7 +27,14 @@ from dpframe.errors import ParameterError
 from dpframe.mechanisms import Law, Source
 from dpframe.plan.exprs import Column
 from dpframe.plan.nodes import Aggregate, Node, Project, chain
-from dpframe.release.noisy import ROW, NoisyParts, PostProcessing, group_frame, with_aggregates
+from dpframe.release.noisy import (
+    ROW,
+    NoisyParts,
+    PostProcessing,
+    Redrawn,
+    group_frame,
+    with_aggregates,
+)
 
 _FEWEST = 20
 """Possible redraws below which an interval is unknown."""
@@ -44,6 +57,8 @@ def intervals(
             why="an interval covers the noise-free answer with this probability",
             fix="intervals(0.95)",
         )
+    if all(law is None for law in parts.laws):
+        return {name: _without_noise(finished, name) for name in _noisy_columns(parts, finished)}
     exact = _single_parts(parts)
     found = {}
     redrawn = []
@@ -116,6 +131,12 @@ def _exact(
     return values - half_width, values + half_width
 
 
+def _without_noise(finished: pl.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends are the value; NaN where there is none."""
+    values = finished[name].to_physical().cast(pl.Float64).to_numpy()
+    return values, values
+
+
 def _redrawn(
     parts: NoisyParts, finished: pl.DataFrame, names: list[str], confidence: float, source: Source
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -127,14 +148,19 @@ def _redrawn(
     tail = (1 - confidence) / 2
     for start in range(0, len(rows), chunk):
         groups = rows[start : start + chunk]
-        possible = _possible(parts, groups, draws, source)
+        redrawn = _redrawn_parts(parts, groups, draws, source, alike=True)
+        readings = [_finished(parts, redrawn, "possible")]
+        if any(recipe.possible is not None for recipe in parts.layout.recipes):
+            readings.append(_finished(parts, redrawn, "nearest"))
         for name in names:
-            numbers = possible[name].to_physical().cast(pl.Float64)
-            table = numbers.to_numpy().reshape(draws, len(groups))
-            with np.errstate(invalid="ignore"):
-                low, high = _quantiles(table, tail)
-            lows[name].append(low)
-            highs[name].append(high)
+            ends = []
+            for reading in readings:
+                numbers = reading[name].to_physical().cast(pl.Float64)
+                table = numbers.to_numpy().reshape(draws, len(groups))
+                with np.errstate(invalid="ignore"):
+                    ends.append(_quantiles(table, tail))
+            lows[name].append(np.min([low for low, _ in ends], axis=0))
+            highs[name].append(np.max([high for _, high in ends], axis=0))
     empty = np.zeros(0)
     return {
         name: (np.concatenate([empty, *lows[name]]), np.concatenate([empty, *highs[name]]))
@@ -143,39 +169,61 @@ def _redrawn(
 
 
 def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    """Outer order statistics of the redraws that are possible (not NULL), column by column.
+    """Outer order statistics of the redraws that have a value (not NULL), column by column.
 
-    Conditioning on what is possible is what a flat prior on possible truths gives. Where hardly
-    any redraw is possible, nothing is known.
+    Conditioning on these is what a flat prior on possible truths gives. The fewer they are, the
+    less they tell of the truth, so the tails that are cut off shrink with their share; simulated
+    coverage fell below the stated rate without this. Where hardly any has a value, nothing is known.
     """
-    ordered = np.sort(table, axis=0)  # NaN goes last
+    draws, columns = table.shape[0], np.arange(table.shape[1])
     counts = (~np.isnan(table)).sum(axis=0)
-    first = np.floor(counts * tail).astype(int)
-    last = np.maximum(np.ceil(counts * (1 - tail)).astype(int) - 1, 0)
-    columns = np.arange(table.shape[1])
-    known = counts >= max(_FEWEST, table.shape[0] // 100)
-    low = np.where(known, ordered[first.clip(max=table.shape[0] - 1), columns], -np.inf)
+    beyond = np.floor(counts * tail * (counts / draws)).astype(int)
+    first, last = beyond.clip(max=draws - 1), (counts - 1 - beyond).clip(min=0)
+    places = np.unique(np.concatenate([first, last]))
+    # NaN goes last. Where all columns look at the same few places, there is no need to sort.
+    few = 0 < places.size <= _FEWEST
+    ordered = np.partition(table, places, axis=0) if few else np.sort(table, axis=0)
+    known = counts >= max(_FEWEST, draws // 100)
+    low = np.where(known, ordered[first, columns], -np.inf)
     high = np.where(known, ordered[last, columns], np.inf)
     return low, high
 
 
 def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
     """What the noise-free table may have been, all groups of it, `draws` times."""
-    return _possible(parts, list(range(parts.compiled.groups)), draws, source).drop(ROW)
+    groups = list(range(parts.compiled.groups))
+    redrawn = _redrawn_parts(parts, groups, draws, source, alike=False)
+    return _finished(parts, redrawn, "possible").drop(ROW)
 
 
-def _possible(parts: NoisyParts, groups: list[int], draws: int, source: Source) -> pl.DataFrame:
-    """What the noise-free table may have been: `draws` copies, one after the other."""
+def _redrawn_parts(
+    parts: NoisyParts, groups: list[int], draws: int, source: Source, *, alike: bool
+) -> pl.DataFrame:
+    """What the noise-free parts may have been: `draws` copies of all groups, one after the other.
+
+    With `alike`, groups share their redraws, which is quicker: each may be looked at by itself.
+    """
     frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())
     columns = _possible_places(parts, groups, draws, source)
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
         if law is not None:
-            noise = law.draw(len(estimate), source).astype(float)
+            noise = law.draw(draws if alike else len(estimate), source).astype(float)
+            noise = np.repeat(noise, len(groups)) if alike else noise
             estimate = estimate - noise * parts.layout.step(i)
         columns.append(pl.Series(f"p{i}", estimate))
-    whole = with_aggregates(parts, frame.with_columns(columns), only_possible=True)
+    recipes = (recipe for recipe in parts.layout.recipes if recipe.nearest is not None)
+    compared = {part for recipe in recipes for part in recipe.parts.values()}
+    for i, part in enumerate(parts.layout.parts):
+        if part in compared:
+            columns.append(pl.Series(f"m{i}", np.tile(parts.estimates(i)[groups], draws)))
+    return frame.with_columns(columns)
+
+
+def _finished(parts: NoisyParts, frame: pl.DataFrame, redrawn: Redrawn) -> pl.DataFrame:
+    """What the noise-free table may have been, from redrawn parts."""
+    whole = with_aggregates(parts, frame, redrawn=redrawn)
     return PostProcessing(parts.compiled).apply(whole, keep_all=True)
 
 

@@ -47,7 +47,12 @@ def kept_keys(compiled: Compiled, version: str) -> dict[str, bytes]:
     chosen = compiled.chosen
     if chosen is None or chosen.frame.height > MOST_KEPT:
         return {}
-    body = {"half": chosen.half, "sure": chosen.sure, "keys": _rows(compiled, chosen)}
+    body = {
+        "half": chosen.half,
+        "sure": chosen.sure,
+        "left_out": chosen.left_out,
+        "keys": _rows(compiled, chosen),
+    }
     return {_place(compiled, version): json.dumps(body).encode()}
 
 
@@ -67,7 +72,8 @@ def with_known_keys(compiled: Compiled, find: Find, version: str) -> Compiled:
         for i, name in enumerate(names)
     }
     frame = pl.DataFrame(columns).select(compiled.private)
-    return compiled.with_keys(ChosenKeys(frame, int(body["half"]), int(body["sure"])))
+    left_out = int(body.get("left_out", 0))  # not there in ledgers of old
+    return compiled.with_keys(ChosenKeys(frame, int(body["half"]), int(body["sure"]), left_out))
 
 
 def chosen_words(compiled: Compiled, keys: Sequence[tuple[str, Typed]]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,9 @@ from dpframe.plan.domains import Domain, Type
 from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
 from dpframe.plan.parts import GridCounts
 from dpframe.plan.stages import STAGED, Staging
+
+Redrawn = Literal["possible", "nearest"]
+"""What an error bar takes redrawn parts for that cannot be the true ones: no value, or the nearest."""
 
 ROW = "__dpframe_row"
 """A column that says which group a finished row came from."""
@@ -117,11 +120,12 @@ def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.Da
 
 
 def with_aggregates(
-    parts: NoisyParts, frame: pl.DataFrame, *, only_possible: bool = False
+    parts: NoisyParts, frame: pl.DataFrame, *, redrawn: Redrawn | None = None
 ) -> pl.DataFrame:
     """Finish every aggregate from part columns `p0`, `p1`, ... of the frame, and places `q0`, ...
 
-    With `only_possible`, an aggregate is NULL where its parts cannot be the true ones.
+    If these were redrawn for an error bar, an aggregate whose parts cannot be the true ones is
+    either NULL or the nearest value that is possible; then `m0`, `m1`, ... are the measured parts.
     """
     columns = []
     index = {part: i for i, part in enumerate(parts.layout.parts)}
@@ -131,7 +135,10 @@ def with_aggregates(
         if recipe.place is not None:
             noisy = {"place": pl.col(f"q{number}")}
         value = recipe.finish(noisy)
-        if only_possible and recipe.possible is not None:
+        if redrawn is not None and recipe.nearest is not None:
+            measured = {role: pl.col(f"m{index[part]}") for role, part in recipe.parts.items()}
+            value = recipe.nearest(noisy, measured)
+        if redrawn == "possible" and recipe.possible is not None:
             value = pl.when(recipe.possible(noisy)).then(value)
         columns.append(value.alias(name))
     return frame.with_columns(columns)

@@ -107,8 +107,9 @@ class Selection:
     def choose(self, compiled: Compiled, engine: Engine, source: Source) -> ChosenKeys:
         """Choose keys. What comes out is released: nothing exact leaves this function."""
         keys, totals = engine.candidates(self.request(compiled))
-        chosen = keys.filter(pl.Series(self.rule.keep(totals, source), dtype=pl.Boolean))
-        return _few_enough(compiled, ChosenKeys(chosen, self.units_for(0.5), self.units_for(0.99)))
+        kept = keys.filter(pl.Series(self.rule.keep(totals, source), dtype=pl.Boolean))
+        chosen = ChosenKeys(kept, self.units_for(0.5), self.units_for(0.99))
+        return chosen.first(_most_chosen(compiled))
 
 
 def every_key(compiled: Compiled, engine: Engine) -> ChosenKeys:
@@ -122,19 +123,44 @@ def every_key(compiled: Compiled, engine: Engine) -> ChosenKeys:
             most_groups=None,
         )
     )
-    return _few_enough(compiled, ChosenKeys(keys, 1, 1))
-
-
-def _few_enough(compiled: Compiled, chosen: ChosenKeys) -> ChosenKeys:
-    groups = chosen.frame.height * max(1, compiled.frame.height)
-    most = MOST_GROUPS if compiled.cells == 1 else MOST_CELLS // compiled.cells
-    if groups <= most:
-        return chosen
+    if keys.height <= _most_chosen(compiled):
+        return ChosenKeys(keys, 1, 1)
+    groups = keys.height * max(1, compiled.public.height)
     raise QueryError(
-        f"the keys that were chosen make {groups:,} groups",
-        why=f"this query may have {most:,} groups; each one is released with noise",
+        f"the keys make {groups:,} groups",
+        why=f"this query may have {_most_groups(compiled):,} groups",
         fix="group by fewer columns, or by coarser ones, for example LEFT(zip, 3)",
     )
+
+
+def with_few_keys(compiled: Compiled) -> Compiled:
+    """The query over released keys, no more of them than it may have.
+
+    Another query may have been allowed more of them: where a group takes a whole grid of counts,
+    there are fewer.
+    """
+    if compiled.chosen is None:
+        return compiled
+    return compiled.with_keys(compiled.chosen.first(_most_chosen(compiled)))
+
+
+def refuse_crowded(compiled: Compiled) -> None:
+    """Refuse public keys that leave no room for a single private one, before anything is spent."""
+    if compiled.awaits_keys and not _most_chosen(compiled):
+        raise QueryError(
+            f"the public keys alone make {compiled.public.height:,} groups",
+            why=f"this query may have {_most_groups(compiled):,} groups; each takes a grid of counts",
+            fix="group by fewer columns, or by coarser ones, for example age // 10",
+        )
+
+
+def _most_groups(compiled: Compiled) -> int:
+    return MOST_GROUPS if compiled.cells == 1 else MOST_CELLS // compiled.cells
+
+
+def _most_chosen(compiled: Compiled) -> int:
+    """How many private keys a query may have, each with every combination of the public ones."""
+    return _most_groups(compiled) // max(1, compiled.public.height)
 
 
 def _one(table: Table) -> int:

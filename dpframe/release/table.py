@@ -76,7 +76,8 @@ class Release:
                 while name in taken:
                     name += "_"
                 taken.add(name)
-                columns.append(_as_kind(pl.Series(name, values), column.dtype))
+                series = pl.Series(name, values, nan_to_null=True)
+                columns.append(_as_kind(series, column.dtype))
         return pl.DataFrame(columns)
 
     def _bounds(self, confidence: float = CONFIDENCE) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -145,13 +146,19 @@ class Release:
                 f"keys of few units are missing: one of {chosen.half:,} units is shown half of the"
                 f" time, one of {chosen.sure:,} units 99% of the time"
             )
+        if chosen is not None and chosen.left_out:
+            lines.append(
+                f"{chosen.left_out:,} more keys were chosen than a query may have: the last ones in"
+                " order are left out"
+            )
         return "\n".join(lines)
 
 
 def _half(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Half the width of intervals; infinite where an end is."""
+    """Half the width of intervals; infinite where an end is, and 0 where there is no value."""
     known = np.isfinite(low) & np.isfinite(high)
-    return np.where(known, (np.where(known, high, 0) - np.where(known, low, 0)) / 2, np.inf)
+    wide = np.where(np.isnan(low) & np.isnan(high), 0.0, np.inf)
+    return np.where(known, (np.where(known, high, 0) - np.where(known, low, 0)) / 2, wide)
 
 
 def _as_kind(ends: pl.Series, kind: pl.DataType) -> pl.Series:

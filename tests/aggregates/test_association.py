@@ -1,4 +1,4 @@
-"""How two columns vary together: shared parts, honest intervals, and what has no value."""
+"""How two columns vary together: shared parts, and what has no value."""
 
 from __future__ import annotations
 
@@ -7,51 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from privacy.audit import Stream
 
 import dpframe as dp
 from dpframe.aggregates.compile import layout_for
 from dpframe.mechanisms import Law
 
-RELEASES = 2_000
-ROWS = 200
-
-RANDOM = np.random.default_rng(8)
-X = RANDOM.uniform(0, 10, ROWS)
-GROUP = pl.DataFrame(
-    {"x": X, "y": (30 + 4 * X + RANDOM.normal(0, 8, ROWS)).clip(0, 100), "u": np.arange(ROWS) // 2}
-)
-TABLE = pl.concat(
-    [GROUP.with_columns(g=pl.lit(g), u=pl.col("u") + g * ROWS) for g in range(RELEASES)]
-)
-COLUMNS = {
-    "g": dp.Range(0, RELEASES - 1, nullable=False),
-    "x": dp.Range(0, 10, nullable=False),
-    "y": dp.Range(0, 100),
-}
-SLOPE, INTERCEPT = np.polyfit(GROUP["x"], GROUP["y"], 1)
-TRUTH: dict[str, float] = {
-    "COVAR_POP(y, x)": float(np.cov(GROUP["y"], GROUP["x"], ddof=0)[0, 1]),
-    "CORR(y, x)": float(np.corrcoef(GROUP["y"], GROUP["x"])[0, 1]),
-    "REGR_SLOPE(y, x)": float(SLOPE),
-    "REGR_INTERCEPT(y, x)": float(INTERCEPT),
-}
-
-
-@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
-@pytest.mark.parametrize(
-    ("asked", "unit"),
-    [*((asked, None) for asked in TRUTH), ("CORR(y, x)", dp.Unit("u", max_rows=2))],
-)
-def test_intervals_cover_the_truth(asked: str, unit: dp.Unit | None) -> None:
-    session = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
-    session._source = Stream(1)  # the same noise in every run
-    session.register("t", TABLE, columns=COLUMNS, unit=unit)
-    cost = 8 if unit is None else 16
-    found = session.sql(f"SELECT g, {asked} AS v FROM t GROUP BY g", epsilon=cost).intervals(0.95)
-    slack = 1e-6 * abs(TRUTH[asked])  # the grid that floats are coded on
-    low, high = found["v_low"].to_numpy() - slack, found["v_high"].to_numpy() + slack
-    assert 0.93 <= np.mean((low <= TRUTH[asked]) & (TRUTH[asked] <= high)) <= 0.98
+GROUP = pl.DataFrame({"x": np.linspace(0, 10, 50), "y": np.linspace(80, 20, 50)})
 
 
 def test_a_whole_regression_is_measured_once() -> None:

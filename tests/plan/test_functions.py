@@ -30,6 +30,7 @@ PARAMS: dict[str, list[tuple[Any, ...]]] = {
     "date_trunc": [("month",), ("month", "DATE"), ("decade",)],
     "date_add": [(1, 2, 3), (0, -5, 0, "DATE"), (0, 0, 0)],
     "add_days": [(1,), (-1,)],
+    "days_and_date": [(1,)],
     "date_diff": [("month",), ("week",), ("hour",)],
     "strftime": [("%Y-%m",)],
     "ilike": [("a%",), ("a!%", "!")],
@@ -44,7 +45,7 @@ PARAMS: dict[str, list[tuple[Any, ...]]] = {
 ARGUMENTS = {"case": 3, "coalesce": 2, "least": 2, "greatest": 2, "and": 3, "or": 3, "concat": 2}
 TWO = {"add", "subtract", "multiply", "divide", "integer_divide", "modulo", "concat_operator"} | {
     *("floor_divide", "floor_quotient", "floor_modulo"),
-    *("add_days", "days_between", "date_diff"),
+    *("add_days", "days_and_date", "days_between", "date_diff"),
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "is_distinct"),
 }
 

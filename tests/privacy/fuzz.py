@@ -22,11 +22,11 @@ import sys
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import polars as pl
@@ -174,7 +174,7 @@ class Harness:
         self.seen["sets"] += bool(compiled.sets)
         if compiled.private:
             self.seen["private"] += 1
-            plans = self._with_keys(tables, plans, mark)
+            plans = with_some_keys(tables, plans, mark, self._is_measured)
         self._check_parts(tables, plans, mark)
         if mark % 16 == 0:
             self._release(tables["polars", "table"], sql)
@@ -204,33 +204,6 @@ class Harness:
             within(layout, before, after)
             for (engine, which), found in exact.items():
                 same(f"{engine}, {which}", found, after if which == "neighbour" else before)
-
-    def _with_keys(
-        self, tables: dict[tuple[str, str], Opened], plans: dict[str, Compiled], mark: int
-    ) -> dict[str, Compiled]:
-        """Check the totals that keys are chosen by; then the plans over some of the keys."""
-        for rule in rules_for(plans["polars"].table):
-            found = {
-                place: raising_nothing(
-                    lambda engine=place[0], opened=opened: opened.engine.candidates(
-                        rule.request(plans[engine])  # noqa: B023
-                    ),
-                    place[0],
-                )
-                for place, opened in tables.items()
-                if self._is_measured(place, rule.norm, mark)
-            }
-            before, after = found["polars", "table"], found["polars", "neighbour"]
-            totals_within(rule, totals_of(*before), totals_of(*after))
-            for (engine, which), (keys, totals) in found.items():
-                expected = after if which == "neighbour" else before
-                if keys.schema != expected[0].schema or not keys.equals(expected[0]):
-                    raise Broken(f"{engine}, {which}: other keys: {keys} and {expected[0]}")
-                same(f"{engine}, {which}", [totals.tolist()], [expected[1].tolist()])
-        keys = pl.concat([before[0], after[0]]).unique().sort(before[0].columns)
-        some = keys.filter(pl.int_range(pl.len()) % (2 + mark % 2) == 0)
-        chosen = ChosenKeys(some, 1, 1)
-        return {engine: compiled.with_keys(chosen) for engine, compiled in plans.items()}
 
     def _is_measured(self, place: tuple[str, str], norm: int, mark: int) -> bool:
         engine, which = place
@@ -272,6 +245,43 @@ class Harness:
         release = raising_nothing(lambda: query.release(epsilon=1), "release")
         raising_nothing(lambda: (release.frame, repr(release)), "release")
         self.seen["released"] += 1
+
+
+class HasEngine(Protocol):
+    """What stands for the tables of a case, on one engine."""
+
+    engine: Engine
+
+
+def with_some_keys(
+    tables: Mapping[tuple[str, str], HasEngine],
+    plans: dict[str, Compiled],
+    mark: int,
+    is_measured: Callable[[tuple[str, str], int, int], bool],
+) -> dict[str, Compiled]:
+    """Check the totals that keys are chosen by; then the plans over some of the keys."""
+    for rule in rules_for(plans["polars"].table):
+        found = {
+            place: raising_nothing(
+                lambda engine=place[0], opened=opened: opened.engine.candidates(
+                    rule.request(plans[engine])  # noqa: B023
+                ),
+                place[0],
+            )
+            for place, opened in tables.items()
+            if is_measured(place, rule.norm, mark)
+        }
+        before, after = found["polars", "table"], found["polars", "neighbour"]
+        totals_within(rule, totals_of(*before), totals_of(*after))
+        for (engine, which), (keys, totals) in found.items():
+            expected = after if which == "neighbour" else before
+            if keys.schema != expected[0].schema or not keys.equals(expected[0]):
+                raise Broken(f"{engine}, {which}: other keys: {keys} and {expected[0]}")
+            same(f"{engine}, {which}", [totals.tolist()], [expected[1].tolist()])
+    keys = pl.concat([before[0], after[0]]).unique().sort(before[0].columns)
+    some = keys.filter(pl.int_range(pl.len()) % (2 + mark % 2) == 0)
+    chosen = ChosenKeys(some, 1, 1)
+    return {engine: compiled.with_keys(chosen) for engine, compiled in plans.items()}
 
 
 def rules_for(table: Table) -> list[Selection]:

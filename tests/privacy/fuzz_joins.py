@@ -3,8 +3,9 @@
     python tests/privacy/fuzz_joins.py --cases 3000 [--seed 7]
 
 A case is a set of tables, a neighbour of it, and a query. Tables `a` and `b` are private and share
-their unit: the neighbour lacks one unit in both. In `e` each row is a unit: the neighbour lacks one
-row. `p` and `q` are public and stay. What is checked is what `fuzz.py` checks on single tables. The
+their unit: the neighbour lacks one unit in both, or has another in its place. In `e` each row is a
+unit: the neighbour lacks one row, or has another in its place. `p` and `q` are public and stay. Keys
+that are not public are among those grouped by. What is checked is what `fuzz.py` checks on single tables. The
 grammar also writes what must be refused: one that is let through moves a part too far.
 """
 
@@ -20,7 +21,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import polars as pl
@@ -28,13 +29,13 @@ import polars as pl
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fuzz import NORMS, Broken, raising_nothing, same, same_plan, shuffled, within
+from fuzz import NORMS, Broken, raising_nothing, same, same_plan, shuffled, with_some_keys, within
 
 import dpframe as dp
 from dpframe.aggregates.compile import Compiled, compile_plan, layout_for
 from dpframe.bounds.lower import Lowering
 from dpframe.declare import Row, Table, Unit, declare
-from dpframe.engines.base import Engine, request_for
+from dpframe.engines.base import Engine, measured
 from dpframe.engines.combined import _Frames, _Views
 from dpframe.engines.duckdb import duckdb_storage
 from dpframe.engines.learned import learned_domains
@@ -71,10 +72,11 @@ class World:
     frames: dict[str, pl.DataFrame]
     neighbour: dict[str, pl.DataFrame]
     units: dict[str, dp.Row | dp.Unit]
+    neighbors: Literal["add_remove", "replace"]
     seed: int
 
     def __repr__(self) -> str:
-        lines = [f"seed {self.seed}, units {self.units}"]
+        lines = [f"seed {self.seed}, units {self.units}, neighbors {self.neighbors}"]
         for name, frame in self.frames.items():
             lines.append(f"{name} {frame.rows()}")
             if not frame.equals(self.neighbour[name]):
@@ -91,11 +93,12 @@ def world(seed: int) -> World:
         "v": draw.sample(UNITS[kind], draw.choice([1, 1, 2, 4])),
     }
 
-    def rows(unit: str | None) -> pl.DataFrame:
-        size = draw.choice([0, 1, 3, 6, 12, 20])
+    def rows(unit: str | None, size: int | None = None, owners: Any = None) -> pl.DataFrame:
+        size = draw.choice([0, 1, 3, 6, 12, 20]) if size is None else size
         cells: dict[str, pl.Series] = {}
         if unit is not None:
-            cells[unit] = pl.Series(draw.choices(units_of[unit], k=size), dtype=TYPES[kind])
+            owners = units_of[unit] if owners is None else owners
+            cells[unit] = pl.Series(draw.choices(owners, k=size), dtype=TYPES[kind])
         cells["k"] = pl.Series(draw.choices(KEYS, k=size), dtype=pl.Int64)
         cells["n"] = pl.Series(draw.choices(INTEGERS, k=size), dtype=pl.Int64)
         cells["f"] = pl.Series(draw.choices(FLOATS, k=size), dtype=pl.Float64)
@@ -106,16 +109,26 @@ def world(seed: int) -> World:
     frames = {"a": rows("u"), "b": rows("v"), "e": rows(None), "p": rows(None), "q": rows(None)}
     frames["p"] = rows(None).clear().vstack(_with_keys(frames["p"], keys))
     # A unit of b alone that decides on rows of many units of a shows most clearly.
-    gone = pl.lit(draw.choice(units_of[draw.choice("uvv")]), dtype=TYPES[kind])
+    gone_unit = draw.choice(units_of[draw.choice("uvv")])
+    gone = pl.lit(gone_unit, dtype=TYPES[kind])
     neighbour = dict(frames)
     for name, unit in (("a", "u"), ("b", "v")):
         neighbour[name] = frames[name].filter(pl.col(unit).ne_missing(gone))
+    replaced = draw.random() < 0.4
+    if replaced:
+        # Another unit: one that was nowhere, or the same with other rows.
+        others = [u for u in UNITS[kind] if u not in units_of["u"] + units_of["v"]]
+        owner = [draw.choice([gone_unit, *others])]
+        for name, unit in (("a", "u"), ("b", "v")):
+            came = rows(unit, draw.choice([0, 1, 4, 9]), owner)
+            neighbour[name] = pl.concat([neighbour[name], came])
     if frames["e"].height:
         row = draw.randrange(frames["e"].height)
-        neighbour["e"] = pl.concat([frames["e"][:row], frames["e"][row + 1 :]])
+        came = [rows(None, 1)] if replaced else []
+        neighbour["e"] = pl.concat([frames["e"][:row], *came, frames["e"][row + 1 :]])
     most = draw.choice([1, 2, 5])
     units: dict[str, dp.Row | dp.Unit] = {"a": Unit("u", most), "b": Unit("v", most), "e": Row()}
-    return World(frames, neighbour, units, seed)
+    return World(frames, neighbour, units, "replace" if replaced else "add_remove", seed)
 
 
 def _with_keys(frame: pl.DataFrame, keys: list[Any]) -> pl.DataFrame:
@@ -140,8 +153,8 @@ class Grammar:
     def statement(self) -> str:
         source = self.source(3)
         keys = self.pick("", "", "t", "n", "k", "n > 1", "t IS NULL", "LEAST(GREATEST(k, 0), 3)")
-        if keys == "k":
-            keys = "CASE WHEN k BETWEEN 0 AND 4 THEN k END"
+        if keys == "k":  # else a private key
+            keys = self.pick("k", "k // 2", "CASE WHEN k BETWEEN 0 AND 4 THEN k END")
         where = f" WHERE {self.condition('')}" if self.draw.random() < 0.5 else ""
         listed = self.draw.sample(self.aggregates(), self.draw.randint(1, 4))
         if keys:
@@ -359,8 +372,8 @@ class Harness:
                 storage,
                 unit=case.units.get(name, Row()),
                 columns={} if public else COLUMNS,
-                neighbors="add_remove",
-                size=None,
+                neighbors="add_remove" if public else case.neighbors,
+                size=_size(case, name),
                 public=public,
             )
             if public:
@@ -378,13 +391,20 @@ class Harness:
         self.seen["accepted"] += 1
         self.seen["grouped"] += bool(compiled.keys)
         self.seen["units" if compiled.table.unit_column is not None else "rows"] += 1
+        self.seen["replaced"] += compiled.table.neighbors == "replace"
         mark = zlib.crc32(sql.encode())  # what is done to some cases only, is done to the same ones
+        if compiled.private:
+            self.seen["private"] += 1
+            plans = with_some_keys(opened, plans, mark, _is_measured)
+            compiled = plans["polars"]
         for norm in NORMS if mark % 4 == 0 else NORMS[:1]:
             layout = layout_for(compiled, norm)
             exact = {
                 place: raising_nothing(
-                    lambda engine=place[0], one=one: one.engine.measure(
-                        request_for(plans[engine], layout)  # noqa: B023
+                    lambda engine=place[0], one=one: measured(
+                        one.engine,
+                        plans[engine],
+                        layout,  # noqa: B023
                     ),
                     place[0],
                 )
@@ -416,14 +436,19 @@ class Harness:
             if found != [first] * len(found):
                 raise Broken(f"it is refused, but not everywhere in the same words: {found}")
             return None
-        if first.private:
-            return None  # keys that are chosen are the business of `fuzz.py`
         for place, other in zip(places[1:], others, strict=True):
             if isinstance(other, str):
                 raise Broken(f"{place} refuses what the first answers: {other}")
             same_plan(place, first, other)
         assert isinstance(found[1], Compiled)
         return {"polars": first, "duckdb": found[1]}
+
+
+def _size(case: World, name: str) -> int | None:
+    """The public number of units, where one takes the place of another."""
+    if case.neighbors == "add_remove" or name in ("p", "q"):
+        return None
+    return max(1, case.frames[name].height) if name == "e" else 100
 
 
 def _is_measured(place: tuple[str, str], norm: int, mark: int) -> bool:

@@ -6,6 +6,7 @@ command line. Here it runs the same 300 every time.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -27,7 +28,7 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     harness = Harness()
     run(CASES // SHARDS, 100 * shard, harness)
     assert harness.seen["accepted"] >= 0.5 * harness.seen["cases"]
-    for kind in ("grouped", "units", "rows", "moved"):
+    for kind in ("grouped", "units", "rows", "moved", "replaced", "private"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
@@ -57,7 +58,7 @@ def test_the_harness_finds_a_check_that_is_missing(
     harness = Harness()
 
     def look() -> None:
-        for seed in range(40):
+        for seed in range(150):
             harness.check(world(seed), [sql])
 
     with pytest.raises(Broken, match=r"claimed|raised"):
@@ -71,6 +72,19 @@ def test_the_harness_finds_an_engine_that_joins_otherwise(monkeypatch: pytest.Mo
     )
     with pytest.raises(Broken, match="differs"):
         run(400, 0, Harness())
+
+
+def test_the_harness_finds_a_replacement_that_is_taken_for_a_removal() -> None:
+    harness = Harness()
+
+    def look() -> None:
+        for case in map(world, range(60)):
+            if case.neighbors == "replace":
+                removed = replace(case, neighbors="add_remove")
+                harness.check(removed, ["SELECT n, COUNT(*) FROM a GROUP BY n"])
+
+    with pytest.raises(Broken, match="claimed"):
+        look()
 
 
 # --- attacks that worked once ---------------------------------------------------------------------

@@ -665,6 +665,8 @@ SELECT COUNT(*), AVG(age) FROM visits WHERE day BETWEEN DATE '2024-02-01' AND DA
 SELECT COUNT_IF(date_add(day, INTERVAL 5 DAY) > '2024-06-01') FROM visits;
 -- a date plus days is a date
 SELECT COUNT_IF(day + 30 > '2024-06-01'), COUNT_IF(day - 30 < '2024-06-01'), COUNT_IF(day + age::INT > '2024-06-01'), COUNT_IF(day - score < DATE '2024-06-01') FROM visits;
+-- days plus a date are a date too
+SELECT COUNT_IF(30 + day > '2024-06-01'), COUNT_IF(-30 + day < '2024-06-01'), COUNT_IF(age::INT + day > '2024-06-01'), SUM(DAY(score::INT + day)) FROM visits;
 -- days between dates
 SELECT SUM(day - DATE '2024-01-01'), AVG(DATE '2024-12-31' - day), COUNT_IF(day - CAST(seen AS DATE) > 0) FROM visits;
 -- DATE_DIFF in days and longer

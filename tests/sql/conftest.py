@@ -66,7 +66,9 @@ def declared(*, gaps: bool) -> dict[str, dp.Range | dp.Keys]:
     }
 
 
-def session(engine: str, *, gaps: bool, unit: bool, budget: dp.Budget | None = None) -> dp.Session:
+def session(
+    engine: str, *, gaps: bool, unit: bool, budget: dp.Budget | None = None, public: bool = False
+) -> dp.Session:
     """A session that can afford every statement; a unit's rows are all within its weight."""
     opened = dp.Session(budget or dp.Budget(epsilon=10**6))
     opened.register(
@@ -75,6 +77,7 @@ def session(engine: str, *, gaps: bool, unit: bool, budget: dp.Budget | None = N
         columns=declared(gaps=gaps),
         engine=engine,  # type: ignore[arg-type]
         unit=dp.Unit("id", max_rows=16) if unit else None,
+        public=public,
     )
     return opened
 
@@ -110,6 +113,15 @@ def sessions_with_delta() -> dict[tuple[str, bool, bool], dp.Session]:
         for engine in ("duckdb", "polars")
         for gaps in (False, True)
         for unit in (False, True)
+    }
+
+
+@pytest.fixture(scope="session")
+def public_sessions() -> dict[str, dp.Session]:
+    """The table with gaps, registered as public; by engine."""
+    return {
+        engine: session(engine, gaps=True, unit=False, public=True)
+        for engine in ("duckdb", "polars")
     }
 
 

@@ -758,8 +758,8 @@ SELECT COUNT(day + seen) FROM visits
 --! QueryError 1:14 | DATE and DOUBLE have no such sum or difference | day + 0.5
 SELECT COUNT(day + 0.5) FROM visits
 ;
---! QueryError 1:14 | BIGINT and DATE have no such sum or difference | 5 + day
-SELECT COUNT(5 + day) FROM visits
+--! QueryError 1:14 | BIGINT and DATE have no such sum or difference | 5 - day
+SELECT COUNT(5 - day) FROM visits
 ;
 --! QueryError 1:14 | it takes numbers, not DATE | day * 2
 SELECT COUNT(day * 2) FROM visits

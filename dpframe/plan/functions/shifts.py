@@ -227,8 +227,11 @@ def _difference_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
 
 def sum_instead(domains: Domains, params: Params) -> tuple[str, Params] | None:
     """The entry that adds these arguments, where one is a date."""
-    if [d.type for d in domains] == [Type.DATE, Type.INT]:
-        return "add_days", (1,)
+    match [d.type for d in domains]:
+        case [Type.DATE, Type.INT]:
+            return "add_days", (1,)
+        case [Type.INT, Type.DATE]:
+            return "days_and_date", (1,)
     _refuse_dates(domains)
     return None
 
@@ -274,6 +277,15 @@ def register_all() -> None:
             _add_days_domain,
             _add_days_duckdb,
             _add_days_polars,
+            repeats=True,
+        ),
+        Function(  # the same with the number first; only a sum can be written so
+            "days_and_date",
+            (),
+            lambda domains, params: (Type.INT, Type.DATE),
+            lambda domains, params: _add_days_domain(domains[::-1], params),
+            lambda args, params: _add_days_duckdb(args[::-1], params),
+            lambda args, params: _add_days_polars(args[::-1], params),
             repeats=True,
         ),
         Function(
