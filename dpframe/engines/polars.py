@@ -337,6 +337,8 @@ def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
     Products stay below 2^127: codes of a unit are at most 2^41, its rows at most 2^40, the weight
     at most 2^40.
     """
+    if request.weighs_each_group:
+        return _scaled_in_each_group(pairs, request)
     heavy = _heavy(pairs, request)
     if heavy.height == 0:
         return pairs
@@ -344,10 +346,27 @@ def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
     columns = []
     for i, part in enumerate(request.parts):
         value, size = pl.col(f"p{i}"), pl.col("g" if isinstance(part, CountUnits) else "m")
-        # Rounding toward zero never lengthens a unit's vector; // alone rounds down.
-        shrunk = (value.abs() * factor // size) * value.sign()
+        shrunk = _shrunk(value, factor, size)
         columns.append(pl.when(size.is_null()).then(value).otherwise(shrunk).alias(f"p{i}"))
     return pairs.join(heavy, on="u", how="left", nulls_equal=True).with_columns(columns)
+
+
+def _scaled_in_each_group(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
+    """Scale the parts of a unit in the groups where it has too many rows; it is there but once."""
+    rows, there = request.table.max_rows, pl.col("n").cast(pl.Int128)
+    return pairs.with_columns(
+        pl.when(there > rows)
+        .then(_shrunk(pl.col(f"p{i}"), rows, there))
+        .otherwise(pl.col(f"p{i}"))
+        .alias(f"p{i}")
+        for i, part in enumerate(request.parts)
+        if not isinstance(part, CountUnits)
+    )
+
+
+def _shrunk(value: pl.Expr, factor: int, size: pl.Expr) -> pl.Expr:
+    """Rounding toward zero never lengthens a unit's vector; // alone rounds down."""
+    return (value.abs() * factor // size) * value.sign()
 
 
 def _factor(request: Request) -> int:
@@ -379,7 +398,7 @@ def _groups_norm(request: Request) -> pl.Expr:
     return pl.when(pl.col("g") > request.most_groups).then(too_wide).otherwise(norm)
 
 
-def _norm(squared_or_sum: pl.Expr, norm: int) -> pl.Expr:
+def _norm(squared_or_sum: pl.Expr, norm: float) -> pl.Expr:
     """The norm as an integer, rounded up; for the Euclidean one, in units of 2^-20.
 
     The square root is correctly rounded and scaling by 2^20 is exact, so the factor 1 + 2^-40

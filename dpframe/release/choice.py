@@ -2,7 +2,9 @@
 
 The score is a combination of counts and sums with fixed coefficients. One unit moves it by at most
 the sum of |coefficient| times what it moves each part in one group, which is what the mechanism
-needs to know; nobody is asked for a sensitivity.
+needs to know; nobody is asked for a sensitivity. Because only the change of each score matters, and
+not that of all of them together, units are weighed in each group by itself (`EACH_GROUP`): a unit
+with rows in many groups counts in all of them, and in a count of units it counts as one in each.
 """
 
 from __future__ import annotations
@@ -16,10 +18,9 @@ from typing import Any
 
 import polars as pl
 
-from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.aggregates.compile import Compiled, Layout, layout_to_choose_by
 from dpframe.bounds.analysis import refused
 from dpframe.bounds.keys import refuse_private
-from dpframe.bounds.sensitivity import extra_bits, sensitivity_of
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import readable
 from dpframe.budget.filters import Filter
@@ -31,9 +32,6 @@ from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.nodes import Aggregate, Project
 from dpframe.plan.parts import CodedSum, Part, step_of
 from dpframe.release.cost import Cost, single_cost
-
-_NORM = 1
-"""Units are weighted in L1: a bound on each group's change is all that selection needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,8 @@ def ballot_by(
 ) -> Ballot:
     """Candidates with one score for every group, or with a score of each column."""
     combinations = [_combination(expr, compiled) for expr in scores]
-    layout = _layout(compiled, combinations)
+    parts = list(dict.fromkeys(part for found in combinations for part in found))
+    layout = layout_to_choose_by(compiled, parts)
     step, weights = _on_one_grid(combinations, layout, 1 if largest else -1)
     linf = [s.linf for s in layout.sensitivities]
     moved = max(sum(abs(w) * linf[i] for i, w in column.items()) for column in weights)
@@ -172,20 +171,6 @@ def _scaled(terms: dict[str, Fraction], factor: Fraction) -> dict[str, Fraction]
     return {name: coefficient * factor for name, coefficient in terms.items()}
 
 
-def _layout(compiled: Compiled, combinations: list[dict[Part, Fraction]]) -> Layout:
-    context = compiled.context(_NORM)
-    parts = tuple(dict.fromkeys(part for found in combinations for part in found))
-    return Layout(
-        context,
-        (),
-        parts,
-        tuple(sensitivity_of(p, context) for p in parts),
-        tuple(extra_bits(p, context) for p in parts),
-        (),
-        0.0,
-    )
-
-
 def _on_one_grid(
     combinations: list[dict[Part, Fraction]], layout: Layout, sign: int
 ) -> tuple[Fraction, tuple[dict[int, int], ...]]:
@@ -206,7 +191,7 @@ def _is_monotone(compiled: Compiled, layout: Layout, weights: tuple[dict[int, in
     """Whether one more unit can only raise all scores, or only lower all of them."""
     if compiled.table.neighbors != "add_remove":
         return False
-    grows = [not isinstance(p, CodedSum) or p.coding.low >= 0 for p in layout.parts]
+    grows = [not isinstance(p, CodedSum) or p.coding.low >= p.centre for p in layout.parts]
     signs = {w > 0 for column in weights for w in column.values() if w}
     return all(grows) and len(signs) <= 1
 
