@@ -150,7 +150,9 @@ class Query:
             remains = str(ledger.filter.room(ledger.filter.after(ledger.spent, loss)))
         if contest is not None:
             return explain_contest(*contest, remains)
-        return explain(compiled, offer, str(loss), remains)
+        rejected = self._choice(compiled, cost)
+        winners = "" if rejected is None else rejected[0].note_of_noisy(rejected[1], offer)
+        return explain(compiled, offer, str(loss), remains, winners)
 
     def release(
         self,
@@ -241,6 +243,11 @@ class Query:
         self, compiled: Compiled, cost: Cost, counts: Offer
     ) -> tuple[Contest, ChoiceOffer] | None:
         """How to choose winners, if the query asks for no more and noisy scores are no better."""
+        found = self._choice(compiled, cost)
+        return found if found is not None and found[0].is_better(found[1], counts) else None
+
+    def _choice(self, compiled: Compiled, cost: Cost) -> tuple[Contest, ChoiceOffer] | None:
+        """How winners would be chosen without their scores, if the query asks for no more."""
         contest, asking = contest_of(compiled), self._asking
         if contest is None or single_cost(cost, asking.default_share)[0] == "error":
             return None
@@ -248,9 +255,10 @@ class Query:
             found = choice_offer(
                 contest.ballot, contest.k, cost, asking.budget, asking.default_share
             )
-            return (contest, found) if contest.is_better(found, counts) else None
+            contest.note(found)  # its error is a number
         except (ParameterError, OverflowError):  # costs or factors for which there is no noise
             return None
+        return contest, found
 
     def _winners(self, contest: Contest, choice: ChoiceOffer) -> Release:
         """Charge, then choose."""

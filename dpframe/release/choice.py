@@ -26,7 +26,7 @@ from dpframe.budget.exact import readable
 from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError, QueryError
-from dpframe.mechanisms import ExponentialMechanism, PermuteAndFlip, Source, TopK
+from dpframe.mechanisms import ExponentialMechanism, PeeledTopK, PermuteAndFlip, Source, TopK
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.nodes import Aggregate, Project
@@ -196,7 +196,14 @@ def _is_monotone(compiled: Compiled, layout: Layout, weights: tuple[dict[int, in
     return all(grows) and len(signs) <= 1
 
 
-Mechanism = PermuteAndFlip | ExponentialMechanism | TopK
+Mechanism = PermuteAndFlip | ExponentialMechanism | PeeledTopK | TopK
+
+_NAMES = {
+    PermuteAndFlip: "permute-and-flip",
+    ExponentialMechanism: "exponential mechanism",
+    PeeledTopK: "rounds of permute-and-flip",
+    TopK: "one-shot Gumbel noise",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +216,7 @@ class ChoiceOffer:
     @property
     def name(self) -> str:
         """For the ledger."""
-        return {"PermuteAndFlip": "permute-and-flip", "TopK": "top-k"}.get(
-            type(self.mechanism).__name__, "exponential mechanism"
-        )
+        return _NAMES[type(self.mechanism)]
 
     @property
     def scale(self) -> str:
@@ -245,7 +250,7 @@ def _pure(ballot: Ballot, k: int, epsilon: Fraction) -> ChoiceOffer:
     mechanism: Mechanism = (
         PermuteAndFlip(epsilon, ballot.sensitivity, ballot.monotone)
         if k == 1
-        else TopK(epsilon, ballot.sensitivity, k, ballot.monotone)
+        else PeeledTopK(epsilon, ballot.sensitivity, k, ballot.monotone)
     )
     return ChoiceOffer(mechanism, mechanism.loss)
 
@@ -309,6 +314,6 @@ def choose(
 ) -> list[int]:
     """Run the mechanism on the exact scores: which candidates were chosen, best first."""
     scores = ballot.scores(measured)
-    if isinstance(offer.mechanism, TopK):
+    if isinstance(offer.mechanism, PeeledTopK | TopK):
         return offer.mechanism.select(scores, source)
     return [offer.mechanism.select(scores, source)]

@@ -209,8 +209,13 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
     return type(part).__name__
 
 
-def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) -> str:
-    """The plan, the unit, and for each part its sensitivity, noise and predicted error."""
+def explain(
+    compiled: Compiled, offer: Offer | None, cost: str, remains: str, winners: str = ""
+) -> str:
+    """The plan, the unit, and for each part its sensitivity, noise and predicted error.
+
+    `winners` says how they are found, in a query for keys alone that noisy numbers answer.
+    """
     layout = offer.layout if offer is not None else layout_for(compiled, norm=1)
     lines = ["plan"]
     lines += [f"  {step}" for step in plan_text(compiled.plan)]
@@ -232,6 +237,7 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
     for (name, _), recipe in zip(compiled.aggregates, layout.recipes, strict=True):
         call = dict(aggregate_of(compiled.plan).aggregates)[name]
         lines += [f"  {expr_text(call)}: from {recipe.name}"]
+    lines += [f"winners {winners}"] if winners else []
     lines += [f"cost    {cost}", f"left    {remains}"]
     return "\n".join(lines)
 
@@ -265,7 +271,7 @@ def explain_contest(contest: Contest, choice: ChoiceOffer, remains: str) -> str:
     return "\n".join(
         [
             "plan",
-            *(f"  {'  ' * i}{step}" for i, step in enumerate(plan_text(compiled.plan))),
+            *(f"  {step}" for step in plan_text(compiled.plan)),
             f"unit    {unit_text(compiled.table)}",
             f"groups  {_groups_text(compiled)}",
             f"score   {expr_text(contest.score, names)}, which is not released",

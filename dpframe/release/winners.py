@@ -27,7 +27,7 @@ from dpframe.release.choice import (
     error_of,
     linear_terms,
 )
-from dpframe.release.cost import predicted_width
+from dpframe.release.cost import predicted_lead
 from dpframe.release.kept_keys import Find, canonical_names, table_words
 from dpframe.release.noisy import NoisyParts, keys_alone
 from dpframe.release.offer import Offer
@@ -53,18 +53,23 @@ class Contest:
         return self.ballot.compiled
 
     def is_better(self, choice: ChoiceOffer, counts: Offer) -> bool:
-        """Whether a choice finds winners with a smaller error than noisy scores would.
+        """Whether a choice finds winners with a smaller error than noisy scores would."""
+        return error_of(self.ballot, choice, _CONFIDENCE) < self.error_of_noisy(counts)
 
-        The k best noisy scores are, each, below the true ones by at most twice the largest noise.
+    def error_of_noisy(self, counts: Offer) -> float:
+        """How far the j-th largest noisy score's group may be below the j-th best, for all j <= k.
+
+        Of the j best groups, one is not among the first j - 1 that were taken. The j-th that was
+        taken has a larger noisy score than that one, so it is behind by at most the difference of
+        their noise. There are at most k (groups - 1) such pairs, and a union bound covers them.
         """
         terms = linear_terms(self.score)
-        each = 1 - (1 - _CONFIDENCE) / (self.compiled.groups * len(terms))
+        failure = (1 - _CONFIDENCE) / (self.k * (self.compiled.groups - 1) * len(terms))
         places = {name: i for i, (name, _) in enumerate(self.compiled.aggregates)}
-        noise = sum(
-            abs(float(factor)) * predicted_width(counts, places[name], each)
+        return sum(
+            abs(float(factor)) * predicted_lead(counts, places[name], failure)
             for name, factor in terms.items()
         )
-        return error_of(self.ballot, choice, _CONFIDENCE) < 2 * noise
 
     def hold(self, engine: Engine, choice: ChoiceOffer, source: Source) -> list[int]:
         """Choose the winners. What comes out is released: nothing exact leaves this function."""
@@ -84,6 +89,15 @@ class Contest:
         return (
             f"chosen among {self.compiled.groups:,} groups by {choice.name}, without scores; with"
             f" {_CONFIDENCE:.0%} confidence within {error} of the best"
+        )
+
+    def note_of_noisy(self, choice: ChoiceOffer, counts: Offer) -> str:
+        """How the winners are found where noisy scores are the better way."""
+        noisy = readable(Fraction(self.error_of_noisy(counts)))
+        error = readable(Fraction(error_of(self.ballot, choice, _CONFIDENCE)))
+        return (
+            f"{self.k:,}, those with the best noisy scores; with {_CONFIDENCE:.0%} confidence"
+            f" within {noisy} of the best (chosen by {choice.name}, within {error})"
         )
 
     # --- kept on the ledger ----------------------------------------------------------------------
