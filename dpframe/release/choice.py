@@ -41,6 +41,8 @@ class Ballot:
     compiled: Compiled
     layout: Layout
     candidates: pl.DataFrame
+    among: tuple[int, ...]
+    """Which groups the candidates are; all columns where there are no groups."""
     weights: tuple[Mapping[int, int], ...]
     """Integer weights of parts: one combination for all groups, or one per column."""
     step: Fraction
@@ -54,7 +56,7 @@ class Ballot:
             (weights,) = self.weights
             return [
                 sum(weight * measured[i][group] for i, weight in weights.items())
-                for group in range(self.compiled.groups)
+                for group in self.among
             ]
         return [sum(w * measured[i][0] for i, w in column.items()) for column in self.weights]
 
@@ -97,9 +99,17 @@ def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
 
 
 def ballot_by(
-    compiled: Compiled, scores: Sequence[Expr], candidates: pl.DataFrame, *, largest: bool
+    compiled: Compiled,
+    scores: Sequence[Expr],
+    candidates: pl.DataFrame,
+    *,
+    largest: bool,
+    among: Sequence[int] | None = None,
 ) -> Ballot:
-    """Candidates with one score for every group, or with a score of each column."""
+    """Candidates with one score for every group, or with a score of each column.
+
+    `among` says which groups they are, where not all are candidates.
+    """
     combinations = [_combination(expr, compiled) for expr in scores]
     parts = list(dict.fromkeys(part for found in combinations for part in found))
     layout = layout_to_choose_by(compiled, parts)
@@ -110,6 +120,7 @@ def ballot_by(
         compiled,
         layout,
         candidates,
+        tuple(range(candidates.height) if among is None else among),
         weights,
         step,
         max(moved, 1),
