@@ -276,6 +276,7 @@ def explain_contest(contest: Contest, choice: ChoiceOffer, remains: str) -> str:
             f"groups  {_groups_text(compiled)}",
             f"score   {expr_text(contest.score, names)}, which is not released",
             f"     one unit moves each group's by at most {moved}, {direction}",
+            *(f"     {why}" for why in dict.fromkeys(s.why for s in ballot.layout.sensitivities)),
             f"winners {contest.k:,}, {contest.note(choice)}",
             f"cost    {choice.loss}",
             f"left    {remains}",

@@ -23,7 +23,7 @@ import dpframe as dp
 from dpframe.aggregates.compile import Compiled, Layout, layout_for, layout_to_choose_by
 from dpframe.bounds import sensitivity
 from dpframe.bounds.sensitivity import EACH_GROUP
-from dpframe.engines import duckdb_parts, polars, polars_exprs
+from dpframe.engines import duckdb_parts, polars, polars_exprs, polars_weights
 from dpframe.engines.base import Engine, request_for
 from dpframe.errors import DeclarationError, QueryError
 from dpframe.plan.functions import FUNCTIONS
@@ -100,7 +100,7 @@ def _magnitude(part: Any) -> int:
 
 
 def test_the_harness_finds_a_unit_that_is_not_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polars, "_scaled", lambda pairs, request: pairs)
+    monkeypatch.setattr(polars, "scaled", lambda pairs, request: pairs)
     with pytest.raises(Broken, match=r"claimed|differs"):
         run(400, 5, Harness(), shrink=False)
 
@@ -108,7 +108,7 @@ def test_the_harness_finds_a_unit_that_is_not_bounded(monkeypatch: pytest.Monkey
 def test_the_harness_finds_a_unit_that_is_not_bounded_in_one_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(polars, "_scaled_in_each_group", lambda pairs, request: pairs)
+    monkeypatch.setattr(polars_weights, "_scaled_in_each_group", lambda pairs, request: pairs)
     with pytest.raises(Broken, match=r"norm inf|differs"):
         run(400, 5, Harness(), shrink=False)
 
