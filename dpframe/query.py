@@ -28,6 +28,7 @@ from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key
 from dpframe.release.table import Release
 from dpframe.release.winners import Contest, contest_of
+from dpframe.release.winners_first import WinnersFirst, known_winners_first, winners_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +203,19 @@ class Query:
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
         version = self._version()
+        source, note = self._asking.source, ""
         if offer.selection is not None:
-            source = self._asking.source
             compiled = compiled.with_keys(offer.selection.choose(compiled, self._engine, source))
+        if isinstance(offer, WinnersFirst):
+            compiled = offer.choose(compiled, self._engine, source)
+            note = f"{offer.note}; cost: {offer.loss}"
         parts = NoisyParts(compiled, offer.layout, offer.laws, self._noisy(compiled, offer))
         if version is not None and self._version() == version:  # it did not change meanwhile
             chosen = kept_keys(compiled, version) if offer.selection is not None else {}
+            if isinstance(offer, WinnersFirst):
+                chosen = offer.kept(compiled, version)
             charge.store({**chosen, **kept_parts(parts, version)})
-        return Release(reconciled(parts), offer.loss, self._asking.source)
+        return Release(reconciled(parts), offer.loss, source, note=note)
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
         """Charge the cost, then choose the best candidates; see `Session.select`."""
@@ -322,7 +328,9 @@ class Query:
             offer = self._offer(compiled, cost)
             names = [name for name, _ in compiled.aggregates]
             limits = {name: offer.deviation(i) for i, name in enumerate(names)}
-        return reusable(compiled, self._asking.ledger.find, version, limits)
+        find = self._asking.ledger.find
+        known = reusable(compiled, find, version, limits)
+        return known or known_winners_first(compiled, find, version, limits)
 
     def _is_free(self, compiled: Compiled, cost: Cost) -> bool:
         known = self._known(compiled, cost) is not None
@@ -332,7 +340,7 @@ class Query:
         asking = self._asking
         offer = offer_for(compiled, cost, asking.budget, asking.default_share)
         self._said.check(offer.loss)
-        return offer
+        return winners_first(compiled, cost, offer, asking.budget, asking.default_share) or offer
 
     def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         if not offer.layout.parts:

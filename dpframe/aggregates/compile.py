@@ -62,6 +62,8 @@ class Compiled:
     """The private keys that were released; with them, `frame` has all groups."""
     sets: tuple[tuple[str, ...], ...] = ()
     """Several groupings, each by some of the keys; none for one by all of them."""
+    only: tuple[int, ...] = ()
+    """Which public groups `frame` has, if not all: rows of others belong to none."""
 
     @property
     def awaits_keys(self) -> bool:
@@ -109,6 +111,10 @@ class Compiled:
         """The query over the released keys: from here on they are as good as public."""
         names = [name for name, _ in self.keys]
         return replace(self, frame=with_chosen(self.public, chosen.frame, names), chosen=chosen)
+
+    def among(self, groups: Sequence[int]) -> Compiled:
+        """The query over some of its public groups, whose number is public."""
+        return replace(self, frame=self.frame[list(groups)], only=tuple(groups))
 
     def context(self, norm: float) -> Context:
         """What sensitivities depend on. It must not depend on how many keys will be released."""

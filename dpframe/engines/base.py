@@ -98,8 +98,10 @@ def request_for(compiled: Compiled, layout: Layout) -> Request:
     keys = tuple(staging.rewrite(key.expr) for _, key in compiled.keys)
     parts = tuple(_staged(part, staging) for part in layout.parts)
     chosen = None
-    if compiled.chosen is not None:
-        places = {name: f"k{i}" for i, (name, _) in enumerate(compiled.keys)}
+    places = {name: f"k{i}" for i, (name, _) in enumerate(compiled.keys)}
+    if compiled.only:
+        chosen = compiled.frame.rename(places)
+    elif compiled.chosen is not None:
         chosen = compiled.chosen.frame.rename({n: places[n] for n in compiled.private})
     return Request(
         compiled.table,

@@ -32,6 +32,7 @@ from dpframe.release.display import number
 from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
 from dpframe.release.winners import Contest
+from dpframe.release.winners_first import CHOICE_SHARE, WinnersFirst
 
 _SYMBOLS = {
     "add": "+",
@@ -221,6 +222,9 @@ def explain(
     lines += [f"  {step}" for step in plan_text(compiled.plan)]
     lines += [f"unit    {unit_text(compiled.table, _shared_unit(compiled))}"]
     lines += [f"groups  {_groups_text(compiled)}"]
+    if isinstance(offer, WinnersFirst):
+        share = f"{float(CHOICE_SHARE):.0%} of the cost"
+        lines += [f"  {offer.contest.k:,} with {share}: {offer.note}"]
     if offer is not None and offer.selection is not None:
         lines += [f"  {line}" for line in _selection_text(compiled, offer.selection)]
     lines += [f"parts   {len(layout.parts)}, measured once each and shared by the columns"]
@@ -330,6 +334,8 @@ def _noise_text(offer: Offer, index: int) -> str:
     share = float(offer.layout.shares[index])
     if offer.selection is not None:
         share *= float(1 - SELECTION_SHARE)
+    if isinstance(offer, WinnersFirst):
+        share *= float(1 - CHOICE_SHARE)
     return (
         f"{offer.noise} noise with {share:.0%} of the cost;"
         f" 95% of the time within ± {number(error, error)}"

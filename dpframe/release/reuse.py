@@ -121,7 +121,7 @@ def _subsets(compiled: Compiled, norm: float) -> list[tuple[tuple[str, Typed], .
     """
     everything = tuple(compiled.keys)
     weighted = compiled.table.unit_column is not None
-    if len(everything) > _MOST_DROPPED or (weighted and norm != 1):
+    if len(everything) > _MOST_DROPPED or compiled.only or (weighted and norm != 1):
         return [everything]
     complete = [
         (name, key)

@@ -33,7 +33,7 @@ from dpframe.release.kept_keys import Find, canonical_names, table_words
 from dpframe.release.noisy import ROW, NoisyParts, finish, keys_alone
 from dpframe.release.offer import Offer
 
-_CONFIDENCE = 0.95
+CONFIDENCE = 0.95
 """The confidence at which two ways to find winners are compared, and a winner's error is said."""
 
 
@@ -55,7 +55,7 @@ class Contest:
 
     def is_better(self, choice: ChoiceOffer, counts: Offer) -> bool:
         """Whether a choice finds winners with a smaller error than noisy scores would."""
-        return error_of(self.ballot, choice, _CONFIDENCE) < self.error_of_noisy(counts)
+        return error_of(self.ballot, choice, CONFIDENCE) < self.error_of_noisy(counts)
 
     def error_of_noisy(self, counts: Offer) -> float:
         """How far the j-th largest noisy score's group may be below the j-th best, for all j <= k.
@@ -65,7 +65,7 @@ class Contest:
         their noise. There are at most k (groups - 1) such pairs, and a union bound covers them.
         """
         terms = linear_terms(self.score)
-        failure = (1 - _CONFIDENCE) / (self.k * (len(self.ballot.among) - 1) * len(terms))
+        failure = (1 - CONFIDENCE) / (self.k * (len(self.ballot.among) - 1) * len(terms))
         places = {name: i for i, (name, _) in enumerate(self.compiled.aggregates)}
         return sum(
             abs(float(factor)) * predicted_lead(counts, places[name], failure)
@@ -86,18 +86,18 @@ class Contest:
 
     def note(self, choice: ChoiceOffer) -> str:
         """How the winners were found."""
-        error = readable(Fraction(error_of(self.ballot, choice, _CONFIDENCE)))
+        error = readable(Fraction(error_of(self.ballot, choice, CONFIDENCE)))
         return (
             f"chosen among {len(self.ballot.among):,} groups by {choice.name}, without scores; with"
-            f" {_CONFIDENCE:.0%} confidence within {error} of the best"
+            f" {CONFIDENCE:.0%} confidence within {error} of the best"
         )
 
     def note_of_noisy(self, choice: ChoiceOffer, counts: Offer) -> str:
         """How the winners are found where noisy scores are the better way."""
         noisy = readable(Fraction(self.error_of_noisy(counts)))
-        error = readable(Fraction(error_of(self.ballot, choice, _CONFIDENCE)))
+        error = readable(Fraction(error_of(self.ballot, choice, CONFIDENCE)))
         return (
-            f"{self.k:,}, those with the best noisy scores; with {_CONFIDENCE:.0%} confidence"
+            f"{self.k:,}, those with the best noisy scores; with {CONFIDENCE:.0%} confidence"
             f" within {noisy} of the best (chosen by {choice.name}, within {error})"
         )
 
@@ -135,8 +135,11 @@ class Contest:
         return fingerprint(["winners", *words, f"{self.k} {self.ballot.step}", *sorted(terms)])
 
 
-def contest_of(compiled: Compiled) -> Contest | None:
-    """Read a query as a contest; None if it is none, or if no bound on its score is proven."""
+def contest_of(compiled: Compiled, *, with_scores: bool = False) -> Contest | None:
+    """Read a query as a contest; None if it is none, or if no bound on its score is proven.
+
+    A contest shows keys alone; or, `with_scores`, numbers of the groups beside them.
+    """
     shape = _shape(compiled.plan)
     if shape is None or compiled.table.public or compiled.private or compiled.groups < 2:
         return None
@@ -144,9 +147,11 @@ def contest_of(compiled: Compiled) -> Contest | None:
         return None  # totals and their groups are no rivals
     keys = {name for name, _ in compiled.keys}
     first, *ties = shape.by
-    over_keys = (*(expr for _, expr in shape.outputs), *ties, *shape.conditions)
-    only_keys = all(set(columns_of(expr)) <= keys for expr in over_keys)
-    if not only_keys or set(columns_of(first)) & keys or not columns_of(first):
+    over_keys = all(set(columns_of(expr)) <= keys for expr in (*ties, *shape.conditions))
+    if not over_keys or set(columns_of(first)) & keys or not columns_of(first):
+        return None
+    only_keys = all(set(columns_of(expr)) <= keys for _, expr in shape.outputs)
+    if only_keys == with_scores:
         return None
     among = _admitted(compiled, shape.conditions)
     if len(among) < 2:
