@@ -71,11 +71,13 @@ def winners_first(
 
     It is better if no number that is shown has more noise, and the winners are as near.
     """
-    name, amount = single_cost(cost, default_share)
-    if compiled.table.unit_column is None or name == "error":
+    if compiled.table.public or compiled.table.unit_column is None:
         return None  # a row is in one group: all groups cost what one costs
     contest = contest_of(compiled, with_scores=True)
     if contest is None or contest.k == len(contest.ballot.among):
+        return None
+    name, amount = single_cost(cost, default_share)
+    if name == "error":
         return None
     some = compiled.among(contest.ballot.among[: contest.k])  # which ones changes no sensitivity
     try:
