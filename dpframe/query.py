@@ -29,6 +29,7 @@ from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key, with_few_keys
 from dpframe.release.table import Release
 from dpframe.release.winners import Contest, contest_of
+from dpframe.release.winners_first import WinnersFirst, known_winners_first, winners_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,9 @@ class Query:
             remains = str(ledger.filter.room(ledger.filter.after(ledger.spent, loss)))
         if contest is not None:
             return explain_contest(*contest, remains)
-        return explain(compiled, offer, str(loss), remains)
+        rejected = self._choice(compiled, cost)
+        winners = "" if rejected is None else rejected[0].note_of_noisy(rejected[1], offer)
+        return explain(compiled, offer, str(loss), remains, winners)
 
     def release(
         self,
@@ -213,14 +216,19 @@ class Query:
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
         version = self._version()
+        source, note = self._asking.source, ""
         if offer.selection is not None:
-            source = self._asking.source
             compiled = compiled.with_keys(offer.selection.choose(compiled, self._engine, source))
+        if isinstance(offer, WinnersFirst):
+            compiled = offer.choose(compiled, self._engine, source)
+            note = f"{offer.note}; cost: {offer.loss}"
         parts = NoisyParts(compiled, offer.layout, offer.laws, self._noisy(compiled, offer))
         if version is not None and self._version() == version:  # it did not change meanwhile
             chosen = kept_keys(compiled, version) if offer.selection is not None else {}
+            if isinstance(offer, WinnersFirst):
+                chosen = offer.kept(compiled, version)
             charge.store({**chosen, **kept_parts(parts, version)})
-        return Release(reconciled(parts), offer.loss, self._asking.source)
+        return Release(reconciled(parts), offer.loss, source, note=note)
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
         """Charge the cost, then choose the best candidates; see `Session.select`."""
@@ -254,6 +262,11 @@ class Query:
         self, compiled: Compiled, cost: Cost, counts: Offer
     ) -> tuple[Contest, ChoiceOffer] | None:
         """How to choose winners, if the query asks for no more and noisy scores are no better."""
+        found = self._choice(compiled, cost)
+        return found if found is not None and found[0].is_better(found[1], counts) else None
+
+    def _choice(self, compiled: Compiled, cost: Cost) -> tuple[Contest, ChoiceOffer] | None:
+        """How winners would be chosen without their scores, if the query asks for no more."""
         contest, asking = contest_of(compiled), self._asking
         if contest is None or single_cost(cost, asking.default_share)[0] == "error":
             return None
@@ -261,9 +274,10 @@ class Query:
             found = choice_offer(
                 contest.ballot, contest.k, cost, asking.budget, asking.default_share
             )
-            return (contest, found) if contest.is_better(found, counts) else None
+            contest.note(found)  # its error is a number
         except (ParameterError, OverflowError):  # costs or factors for which there is no noise
             return None
+        return contest, found
 
     def _winners(self, contest: Contest, choice: ChoiceOffer) -> Release:
         """Charge, then choose."""
@@ -319,7 +333,9 @@ class Query:
             offer = self._offer(compiled, cost)
             names = [name for name, _ in compiled.aggregates]
             limits = {name: offer.deviation(i) for i, name in enumerate(names)}
-        return reusable(compiled, self._asking.ledger.find, version, limits)
+        find = self._asking.ledger.find
+        known = reusable(compiled, find, version, limits)
+        return known or known_winners_first(compiled, find, version, limits)
 
     def _is_free(self, compiled: Compiled, cost: Cost) -> bool:
         known = self._known(compiled, cost) is not None
@@ -329,7 +345,7 @@ class Query:
         asking = self._asking
         offer = offer_for(compiled, cost, asking.budget, asking.default_share)
         self._said.check(offer.loss)
-        return offer
+        return winners_first(compiled, cost, offer, asking.budget, asking.default_share) or offer
 
     def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         if not offer.layout.parts:

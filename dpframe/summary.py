@@ -26,6 +26,7 @@ from dpframe.frontends.polars_arguments import (
 )
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import code_of
+from dpframe.frontends.polars_winners import best_rows
 from dpframe.plan.functions.casts import polars_type
 from dpframe.plan.nodes import Node
 from dpframe.query import Query
@@ -60,13 +61,17 @@ class Summary:
         return self._with(self._table.with_columns(given), "with_columns", source_code(given))
 
     def select(self, *exprs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Summary:
-        """Choose columns."""
+        """Choose columns; or the best rows of them: `pl.col("ward").max_by("len")`."""
         given = named_terms(exprs, named, self._schema)
         if not given:
             raise QueryError(
                 "no column is selected", why="an answer has columns", fix='.select("len")'
             )
-        return self._with(self._table.select(given), "select", source_code(given))
+        best, table, shown = best_rows(given), self._table, given
+        if best is not None:
+            last = [True] * len(best.by)
+            table, shown = table.sort(best.by, best.descending, last).limit(best.rows), best.shown
+        return self._with(table.select(shown), "select", source_code(given))
 
     def drop(self, *columns: Columns) -> Summary:
         """Leave columns out."""
@@ -105,6 +110,20 @@ class Summary:
     def limit(self, n: int = 5) -> Summary:
         """Keep the first rows: another name of `head`."""
         return self.head(n)
+
+    def first(self) -> Summary:
+        """Keep the first row, as `head(1)` does."""
+        return self.head(1)
+
+    def tail(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: rows are counted from the start."""
+        raise QueryError(
+            "the last rows are not cut off",
+            why="rows are counted from the start, and sorted the other way round the last are first",
+            fix='.sort("len", descending=True).head(1), or .bottom_k(1, by="len")',
+        )
+
+    last = tail
 
     def slice(self, offset: int, length: int | None = None) -> Summary:
         """Keep some rows from an offset on."""

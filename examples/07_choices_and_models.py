@@ -48,14 +48,24 @@ heading("the same in Polars is the same question: it is free")
 counted = session.table("votes").group_by("dish").agg(pl.len())
 print(counted.top_k(1, by="len").select("dish").release(epsilon=0.1))
 
+heading("and so is ARG_MAX over groups")
+grouped = "SELECT dish, COUNT(*) AS n FROM votes GROUP BY dish"
+print(session.sql(f"SELECT ARG_MAX(dish, n) AS dish FROM ({grouped})", epsilon=0.1))
+
 heading("what one would pay in accuracy by releasing all counts")
 print(session.sql("SELECT dish, COUNT(*) AS votes FROM votes GROUP BY dish", epsilon=0.1).errors)
 
-heading("vote for as many as you like: each person counts once for a dish")
+heading("vote for as many as you like: each person counts once for each dish they named")
+approved = "SELECT dish FROM votes GROUP BY dish ORDER BY COUNT(DISTINCT person) DESC LIMIT 3"
+print(session.query(approved).explain(epsilon=0.5))
+print(session.sql(approved, epsilon=0.5))
+
+heading("candidates may be columns, too: what do people care about?")
 print(
-    session.sql(
-        "SELECT dish FROM votes GROUP BY dish ORDER BY COUNT(DISTINCT person) DESC LIMIT 3",
-        epsilon=0.5,
+    session.select(
+        """SELECT COUNT(DISTINCT person) FILTER (WHERE spent > 40) AS fine,
+                  COUNT(DISTINCT person) FILTER (WHERE spent < 15) AS cheap FROM votes""",
+        epsilon=0.1,
     )
 )
 

@@ -25,7 +25,13 @@ from dpframe.bounds.keys import (
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import Source, Stored
-from dpframe.bounds.sensitivity import Context, Sensitivity, extra_bits, sensitivity_of
+from dpframe.bounds.sensitivity import (
+    EACH_GROUP,
+    Context,
+    Sensitivity,
+    extra_bits,
+    sensitivity_of,
+)
 from dpframe.budget.split import predicted_error, shares
 from dpframe.declare import Table
 from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
@@ -56,6 +62,8 @@ class Compiled:
     """The private keys that were released; with them, `frame` has all groups."""
     sets: tuple[tuple[str, ...], ...] = ()
     """Several groupings, each by some of the keys; none for one by all of them."""
+    only: tuple[int, ...] = ()
+    """Which public groups `frame` has, if not all: rows of others belong to none."""
 
     @property
     def awaits_keys(self) -> bool:
@@ -104,7 +112,11 @@ class Compiled:
         names = [name for name, _ in self.keys]
         return replace(self, frame=with_chosen(self.public, chosen.frame, names), chosen=chosen)
 
-    def context(self, norm: int) -> Context:
+    def among(self, groups: Sequence[int]) -> Compiled:
+        """The query over some of its public groups, whose number is public."""
+        return replace(self, frame=self.frame[list(groups)], only=tuple(groups))
+
+    def context(self, norm: float) -> Context:
         """What sensitivities depend on. It must not depend on how many keys will be released."""
         groups = MOST_GROUPS if self.private else max(one.groups for one in self.groupings)
         # Joined or grouped rows are there or not, so their number is never public.
@@ -233,6 +245,14 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
         shares(list(weights.values()), norm),
         predicted_error(weights, norm),
     )
+
+
+def layout_to_choose_by(compiled: Compiled, parts: Sequence[Part]) -> Layout:
+    """The parts that scores of groups are made of: they get no noise, so they share no budget."""
+    context = compiled.context(EACH_GROUP)
+    claims = tuple(sensitivity_of(part, context) for part in parts)
+    bits = tuple(extra_bits(part, context) for part in parts)
+    return Layout(context, (), tuple(parts), claims, bits, (), 0.0)
 
 
 def _noise_size(part: Part, context: Context) -> float:

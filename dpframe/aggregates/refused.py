@@ -20,7 +20,7 @@ _LISTS = (
 )
 _BEST_ROW = (
     "it shows the value of a single row, which is private",
-    "SELECT ward FROM visits GROUP BY ward ORDER BY SUM(x) DESC LIMIT 1, for the best group",
+    "ask for a group: SELECT ARG_MAX(k, n) FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)",
 )
 
 REFUSED: dict[str, tuple[str, str]] = {

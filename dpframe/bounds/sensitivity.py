@@ -15,10 +15,20 @@ and add up to at most N[k] before weighting. Both norms of v are then at most th
 in L1 the sums over cells add up, and in L2 the sum over c of v[k, c]^2 is at most (sum over c of
 v[k, c])^2 <= N[k]^2. That holds for every width of the cells, so for coarser grids that are added
 up from finer ones too, and for weighting, which scales v by one factor and rounds it down.
+
+Choosing among groups, without their scores, needs a bound on the change of each group alone. So
+there (p = infinity, `EACH_GROUP`) a unit is weighed in every group by itself: v[k] is scaled by
+r / N[k] where N[k] > r, whatever the unit has in other groups. With rows worth between low and high,
+v[k] then lies in r * [min(low, 0), max(high, 0)], and rounding toward zero leaves it there. A unit
+that is added moves a group by v[k], and one that is replaced by v'[k] - v[k], at most the length of
+that interval: r for counts, and 1 for counts of units, which need no weighting at all. Of different
+values, a unit that holds D[k] weighs min(1, r / D[k]) for each, so r for all: the heaviest holders'
+weights add up to f[k], where 0 <= f[k] with the unit - f[k] without it <= r.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dpframe.declare import Table
@@ -30,6 +40,10 @@ COUNT_BITS = 20
 
 SUM_BITS = 30
 """Weighted sums are kept on a grid on which a unit's contribution is about 2^30 steps."""
+
+
+EACH_GROUP = math.inf
+"""The norm that bounds what a unit moves in each group alone: for choosing among groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +74,8 @@ class Context:
     """How many public groups there are; 1 and not `grouped` for a query without GROUP BY."""
     grouped: bool
     filtered: bool
-    norm: int
-    """The norm that weighting bounds: 1 for Laplace noise, 2 for Gaussian."""
+    norm: float
+    """The norm that weighting bounds: 1 for Laplace noise, 2 for Gaussian, or `EACH_GROUP`."""
     sets: int = 1
     """How many groupings there are, each with groups and a weighting of its own."""
 
@@ -87,6 +101,8 @@ def extra_bits(part: Part, context: Context) -> int:
 
 
 def _units_may_exceed(context: Context) -> bool:
+    if context.norm == EACH_GROUP:
+        return False  # in one group, a unit is one
     rows = context.table.max_rows
     return context.groups > (rows if context.norm == 1 else rows * rows)
 
@@ -152,6 +168,8 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
 
 
 def _weighted(part: Part, context: Context) -> Sensitivity:
+    if context.norm == EACH_GROUP:
+        return _weighted_in_each_group(part, context)
     rows, bits = context.table.max_rows, extra_bits(part, context)
     if isinstance(part, CountUnits):
         bound_l1 = min(rows, context.groups) if context.norm == 1 else None
@@ -179,4 +197,33 @@ def _weighted(part: Part, context: Context) -> Sensitivity:
         bound_squared * step * step,
         each * step,
         what + (", and is replaced by another" if twice == 2 else ""),
+    )
+
+
+def _weighted_in_each_group(part: Part, context: Context) -> Sensitivity:
+    """The bound on each group, and what it comes to over all of them together."""
+    rows, replaced = context.table.max_rows, context.table.neighbors == "replace"
+    match part:
+        case CountUnits():
+            always_there = not context.filtered and part.condition is None
+            if replaced and not context.grouped and always_there:
+                return Sensitivity(0, 0, 0, "the number of units is public")
+            each, what = 1, "one unit is counted once in each group that it is in"
+        case CountRows() | CountDistinct():
+            kind = "rows" if isinstance(part, CountRows) else "values"
+            each, what = rows, f"in each group, one unit weighs at most {rows:,} {kind}"
+        case CodedSum():
+            low, high = part.coding.low - part.centre, part.coding.high - part.centre
+            size = max(high, 0) - min(low, 0) if replaced else part.magnitude
+            each = rows * size
+            most = _value(part, size)
+            what = f"in each group, one unit weighs at most {rows:,} rows of at most {most} each"
+        case _:
+            raise InternalError(f"no bound in each group for a {type(part).__name__}")
+    each <<= extra_bits(part, context)
+    return Sensitivity(
+        each * context.groups,
+        each * each * context.groups,
+        each,
+        what + (", and is replaced by another" if replaced else ""),
     )

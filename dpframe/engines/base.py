@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpframe.aggregates.compile import Compiled, Layout
 from dpframe.bounds.analysis import Typed
 from dpframe.bounds.rows import ON, Selected, Source
+from dpframe.bounds.sensitivity import EACH_GROUP
 from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import EngineError
 from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, conjuncts
@@ -46,7 +47,8 @@ class Request:
 
     Where the table has a unit column, contributions are bounded by weight: a unit whose row counts
     over the groups have a `norm`-norm m above `max_rows` has every part scaled by max_rows / m,
-    rounded toward zero, on a grid `bits` finer than the part's own.
+    rounded toward zero, on a grid `bits` finer than the part's own. Where `norm` is `EACH_GROUP`,
+    that is done in each group by itself, with the rows that the unit has there for m.
     """
 
     table: Table
@@ -59,7 +61,7 @@ class Request:
     key_filters: tuple[KeyFilter, ...]
     parts: tuple[Part, ...]
     bits: tuple[int, ...]
-    norm: int
+    norm: float
     stages: Stages
     """Columns that the expressions above read, and that are computed first."""
     chosen: pl.DataFrame | None = None
@@ -71,6 +73,11 @@ class Request:
     def key_names(self) -> list[str]:
         """What the engine calls the keys."""
         return [f"k{i}" for i in range(len(self.keys))]
+
+    @property
+    def weighs_each_group(self) -> bool:
+        """Whether units are weighed in each group by itself, rather than over all of them."""
+        return self.norm == EACH_GROUP
 
     def only(self, indices: Sequence[int]) -> Request:
         """The same request for some of its parts."""
@@ -91,8 +98,10 @@ def request_for(compiled: Compiled, layout: Layout) -> Request:
     keys = tuple(staging.rewrite(key.expr) for _, key in compiled.keys)
     parts = tuple(_staged(part, staging) for part in layout.parts)
     chosen = None
-    if compiled.chosen is not None:
-        places = {name: f"k{i}" for i, (name, _) in enumerate(compiled.keys)}
+    places = {name: f"k{i}" for i, (name, _) in enumerate(compiled.keys)}
+    if compiled.only:
+        chosen = compiled.frame.rename(places)
+    elif compiled.chosen is not None:
         chosen = compiled.chosen.frame.rename({n: places[n] for n in compiled.private})
     return Request(
         compiled.table,

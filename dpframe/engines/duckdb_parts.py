@@ -127,7 +127,8 @@ def _admitted(name: str, kept: KeyFilter) -> str:
 # v is what a unit contributes to a part in a group, n its rows there, m the norm of its n over the
 # groups, r = max_rows. A light unit (m <= r) contributes v * 2^bits, a heavy one v * 2^bits * r / m
 # toward zero. Products stay below 2^127: codes of a unit are at most 2^41 on the finer grid, its
-# rows at most 2^40, the weight at most 2^40.
+# rows at most 2^40, the weight at most 2^40. Where each group is weighed by itself, m is n, and what
+# is heavy is not a unit but a unit in a group.
 
 
 def _by_unit_and_key(request: Request) -> str:
@@ -140,8 +141,8 @@ def _by_unit_and_key(request: Request) -> str:
     names = request.key_names
     return (
         f"WITH pairs AS MATERIALIZED ({_pairs(request)}), heavy AS ({_heavy(request)})"
-        f" SELECT {', '.join([*names, *sums])} FROM pairs LEFT JOIN heavy"
-        f" ON pairs.u IS NOT DISTINCT FROM heavy.u{_group_by(names)}"
+        f" SELECT {', '.join([*(f'pairs.{k}' for k in names), *sums])} FROM pairs LEFT JOIN heavy"
+        f" ON {_same_weight('pairs', request)}{_group_by([f'pairs.{k}' for k in names])}"
     )
 
 
@@ -157,14 +158,14 @@ def _corrected(request: Request) -> str:
     for i, bits in enumerate(request.bits):
         fixes.append(f"SUM({_scaled(i, request)} - v{i} * {1 << bits}) AS f{i}")
         parts.append(f"w{i}::HUGEINT * {1 << bits} + COALESCE(f{i}, 0) AS p{i}")
-    same_unit = "pairs.u IS NOT DISTINCT FROM heavy.u"
+    shown, same = [f"pairs.{k}" for k in names], _same_weight("pairs", request)
     matches = [f"whole.{k} IS NOT DISTINCT FROM fixes.{k}" for k in names]
     same_keys = " AND ".join(matches) or "TRUE"
     return (
         f"WITH suspects AS ({_suspects(request)}), pairs AS MATERIALIZED ({_pairs(request, 'suspects')}),"
         f" heavy AS ({_heavy(request)}),"
-        f" fixes AS (SELECT {', '.join([*names, *fixes])} FROM pairs JOIN heavy ON {same_unit}"
-        f" WHERE is_heavy{_group_by(names)}),"
+        f" fixes AS (SELECT {', '.join([*shown, *fixes])} FROM pairs JOIN heavy ON {same}"
+        f" WHERE is_heavy{_group_by(shown)}),"
         f" whole AS (SELECT {', '.join([*names, *whole])} FROM ({inner.text()}){_group_by(names)})"
         f" SELECT {', '.join([*(f'whole.{k}' for k in names), *parts])}"
         f" FROM whole LEFT JOIN fixes ON {same_keys}"
@@ -187,9 +188,10 @@ def _different_values(request: Request) -> str:
     pairs = f"SELECT u, {''.join(keys)}COUNT(*)::HUGEINT AS n FROM held{_group_by(['u', *names])}"
     factor = request.table.max_rows << (20 if request.norm == 2 else 0)
     weight = f"CASE WHEN is_heavy THEN {factor << bits}::HUGEINT // m ELSE {1 << bits} END"
+    of_held = [f"held.{k}" for k in names]
     values = (
-        f"SELECT {''.join(keys)}d, MAX({weight}) AS w FROM held LEFT JOIN heavy"
-        f" ON held.u IS NOT DISTINCT FROM heavy.u{_group_by([*names, 'd'])}"
+        f"SELECT {', '.join([*of_held, 'd'])}, MAX({weight}) AS w FROM held LEFT JOIN heavy"
+        f" ON {_same_weight('held', request)}{_group_by([*of_held, 'd'])}"
     )
     return (
         f"WITH held AS MATERIALIZED ({held}), pairs AS ({pairs}), heavy AS ({_heavy(request)})"
@@ -284,9 +286,21 @@ def _sql_type(dtype: pl.DataType) -> str:
     return next(kind.value for kind, found in POLARS_TYPES.items() if found == dtype)
 
 
+def _same_weight(table: str, request: Request) -> str:
+    """Whether a row of `table` is of a unit, or of one in a group, that is listed as heavy."""
+    owner = ["u", *request.key_names] if request.weighs_each_group else ["u"]
+    return " AND ".join(f"{table}.{c} IS NOT DISTINCT FROM heavy.{c}" for c in owner)
+
+
 def _heavy(request: Request) -> str:
     """Units above the bound, with the norm of their rows, and of the groups they are in."""
     rows = request.table.max_rows
+    if request.weighs_each_group:  # in one group: its rows there, and it is there but once
+        listed = ", ".join(["u", *request.key_names])
+        return (
+            f"SELECT {listed}, n AS m, TRUE AS is_heavy, 1 AS g, FALSE AS is_wide"
+            f" FROM pairs WHERE n > {rows}"
+        )
     weighed = "SUM(n)" if request.norm == 1 else "SUM(n * n)"
     bound = rows if request.norm == 1 else rows * rows
     groups = _norm("COUNT(*)", request.norm)
@@ -312,7 +326,7 @@ def _unit(table: Table) -> str:
     return by_bytes(text) if table.storage[name].name == "VARCHAR" else text
 
 
-def _norm(squared_or_sum: str, norm: int) -> str:
+def _norm(squared_or_sum: str, norm: float) -> str:
     """The norm as an integer, rounded up; for the Euclidean one, in units of 2^-20.
 
     The square root is correctly rounded and scaling by 2^20 is exact, so the factor 1 + 2^-40

@@ -12,7 +12,6 @@ from dpframe.bounds.analysis import Typed
 from dpframe.bounds.rows import Selected, Source, Stored, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import (
-    TOO_WIDE,
     Engine,
     KeyFilter,
     Request,
@@ -30,6 +29,7 @@ from dpframe.engines.polars_exprs import (
     with_stages,
 )
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
+from dpframe.engines.polars_weights import factor_of, heavy_units, scaled
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
@@ -127,8 +127,8 @@ class PolarsEngine(Engine):
         if some is None:
             return whole
         pairs = self._grouped(some, request.only([]), ["u", *request.key_names], wide=False)
-        heavy = _heavy(_admitted(pairs, request), request).select("u", "m").drop_nulls("m")
-        shrunk = pl.col("p0") * _factor(request) // pl.col("m") - pl.col("p0")
+        heavy = heavy_units(_admitted(pairs, request), request).select("u", "m").drop_nulls("m")
+        shrunk = pl.col("p0") * factor_of(request) // pl.col("m") - pl.col("p0")
         owned = counted.group_by("u", *names).agg(count)
         fixes = owned.join(heavy.lazy(), on="u", how="inner", nulls_equal=True)
         fixes = fixes.select(*names, shrunk.alias("p0"))
@@ -214,14 +214,14 @@ class PolarsEngine(Engine):
         if any(isinstance(part, CountUnits) for part in request.parts):
             pairs = _contributions(self._totals(rows, request, ["u", *names]), request)
             pairs = _admitted(pairs, request)
-            return _added_up(_scaled(pairs, request), names)
+            return _added_up(scaled(pairs, request), names)
         whole = _added_up(_contributions(self._totals(rows, request, names), request), names)
         some = _of_suspects(rows, request)
         if some is None:
             return whole
         pairs = _contributions(self._totals(some, request, ["u", *names]), request)
         pairs = _admitted(pairs, request)
-        before, after = _added_up(pairs, names), _added_up(_scaled(pairs, request), names)
+        before, after = _added_up(pairs, names), _added_up(scaled(pairs, request), names)
         negative = before.with_columns(
             (0 - pl.col(c)).alias(c) for c in before.columns if c not in names
         )
@@ -286,7 +286,7 @@ def _different_values(rows: pl.LazyFrame, request: Request) -> pl.DataFrame:
     one = pl.lit(1 << bits, dtype=pl.Int128)
     pairs = held_there.group_by(["u", *names]).agg(pl.len().cast(pl.Int64).alias("n"))
     # What a unit adds for each value: its weight, which is less than one if it holds too many.
-    weights = _scaled(pairs.with_columns(one.alias("p0")), request).select("u", *names, "p0")
+    weights = scaled(pairs.with_columns(one.alias("p0")), request).select("u", *names, "p0")
     found = held_there.join(weights, on=["u", *names], how="left", nulls_equal=True)
     heaviest = found.group_by([*names, "d0"]).agg(pl.col("p0").max())
     return _added_up(heaviest, names)
@@ -329,63 +329,3 @@ def _test(key: pl.Expr, kept: KeyFilter) -> pl.Expr | None:
         return None if kept.null else key.is_not_null()
     listed = key.is_in(list(kept.values))
     return listed.fill_null(kept.null)
-
-
-def _scaled(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
-    """Scale the parts of heavy units; only they are looked at twice.
-
-    Products stay below 2^127: codes of a unit are at most 2^41, its rows at most 2^40, the weight
-    at most 2^40.
-    """
-    heavy = _heavy(pairs, request)
-    if heavy.height == 0:
-        return pairs
-    factor = _factor(request)
-    columns = []
-    for i, part in enumerate(request.parts):
-        value, size = pl.col(f"p{i}"), pl.col("g" if isinstance(part, CountUnits) else "m")
-        # Rounding toward zero never lengthens a unit's vector; // alone rounds down.
-        shrunk = (value.abs() * factor // size) * value.sign()
-        columns.append(pl.when(size.is_null()).then(value).otherwise(shrunk).alias(f"p{i}"))
-    return pairs.join(heavy, on="u", how="left", nulls_equal=True).with_columns(columns)
-
-
-def _factor(request: Request) -> int:
-    """What a part of a heavy unit is multiplied with, before it is divided by the norm."""
-    return request.table.max_rows << (20 if request.norm == 2 else 0)
-
-
-def _heavy(pairs: pl.DataFrame, request: Request) -> pl.DataFrame:
-    """Units above the bound: the norm `m` of their rows and `g` of their groups, where it is."""
-    rows = request.table.max_rows
-    bound = rows if request.norm == 1 else rows * rows
-    rows_there = pl.col("n").cast(pl.Int128)
-    weight = rows_there if request.norm == 1 else rows_there * rows_there
-    units = pairs.group_by("u").agg(weight.sum().alias("m"), pl.len().cast(pl.Int128).alias("g"))
-    heavy = units.filter((pl.col("m") > bound) | (pl.col("g") > bound))
-    return heavy.select(
-        "u",
-        pl.when(pl.col("m") > bound).then(_norm(pl.col("m"), request.norm)).alias("m"),
-        pl.when(pl.col("g") > bound).then(_groups_norm(request)).alias("g"),
-    )
-
-
-def _groups_norm(request: Request) -> pl.Expr:
-    """The norm of the groups that a unit is in; TOO_WIDE where they are too many."""
-    norm = _norm(pl.col("g"), request.norm)
-    if request.most_groups is None:
-        return norm
-    too_wide = pl.lit(TOO_WIDE, dtype=pl.Int128)
-    return pl.when(pl.col("g") > request.most_groups).then(too_wide).otherwise(norm)
-
-
-def _norm(squared_or_sum: pl.Expr, norm: int) -> pl.Expr:
-    """The norm as an integer, rounded up; for the Euclidean one, in units of 2^-20.
-
-    The square root is correctly rounded and scaling by 2^20 is exact, so the factor 1 + 2^-40
-    outweighs every rounding error, and the ceiling is at least the norm.
-    """
-    if norm == 1:
-        return squared_or_sum
-    root = squared_or_sum.cast(pl.Float64).sqrt() * 1048576.0
-    return (root * (1 + 2**-40)).ceil().cast(pl.Int128)

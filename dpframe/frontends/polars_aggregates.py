@@ -116,6 +116,10 @@ def group_leaf(
     """Reads what stands in agg(...): aggregates become columns, which `aggregates` collects."""
 
     def leaf(term: Term) -> Expr | None:
+        if term.name in ("first", "last") and term.inputs[0].name == "mode":
+            term = term.inputs[
+                0
+            ]  # of values that are equally frequent, Polars has all; we have one
         if is_aggregate(term):
             call = aggregate_call(term, rows)
             name = aggregates.setdefault(call, f"a{len(aggregates)}")

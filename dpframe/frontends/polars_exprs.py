@@ -206,7 +206,7 @@ def _unknown(term: Term) -> QueryError:
             term,
             f"{term.name} looks at several rows",
             why="one row could change the values of many others, which noise would not cover",
-            fix="aggregate instead: .group_by(...).agg(...)",
+            fix=_INSTEAD.get(term.name, "aggregate instead: .group_by(...).agg(...)"),
         )
     return polars_error(
         term,
@@ -224,5 +224,17 @@ ACROSS_ROWS = {
     *("explode", "implode", "ewm_mean", "rle", "rle_id", "drop_nulls", "drop_nans", "filter"),
     *("value_counts", "arg_sort", "arg_unique", "arg_max", "arg_min", "sample", "search_sorted"),
     *("hist", "mode", "first", "last", "agg_groups", "backward_fill", "forward_fill", "gather"),
+    *("top_k_by", "max_by", "min_by"),
 }
 """Functions whose value in one row depends on other rows."""
+
+_BEST = (
+    'for the best group: .group_by("ward").agg(pl.len()).top_k(1, by="len").select("ward");'
+    ' for the most frequent value: .select(pl.col("ward").mode())'
+)
+_INSTEAD = {
+    "value_counts": '.group_by("ward").len().sort("len", descending=True)',
+    **dict.fromkeys(("arg_max", "arg_min", "first", "gather", "get", "last", "max_by"), _BEST),
+    **dict.fromkeys(("min_by", "slice", "sort_by", "top_k_by"), _BEST),
+}
+"""What to write instead of them, where it is known."""

@@ -26,6 +26,7 @@ from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_rows import Known, RowReader, unwrapped
 from dpframe.frontends.sql_scope import Scope
+from dpframe.frontends.sql_winners import best_row
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.nodes import (
     HIDDEN,
@@ -105,6 +106,10 @@ def _reads_noisy(select: exp.Expression) -> bool:
     """Whether a SELECT only computes on what an inner one released: that is post-processing."""
     if not isinstance(select, exp.Select) or _aggregates(select) or select.args.get("distinct"):
         return False
+    return _has_noisy_source(select)
+
+
+def _has_noisy_source(select: exp.Expression) -> bool:
     inner = _only_source(select)
     return isinstance(inner, exp.Select) and (_aggregates(inner) or _reads_noisy(inner))
 
@@ -119,17 +124,18 @@ class _Statement:
     """The statement before its names were resolved."""
 
     def plan(self, select: exp.Select, known: Known) -> Node:
-        names = self._output_names(self.written)
-        if _reads_noisy(select):
-            return self._above(select, known, names)
-        return self._aggregated(select, known, names)
+        return self._built(select, known, self._output_names(self.written))
+
+    def _built(self, select: exp.Select, known: Known, names: list[str]) -> Node:
+        if _has_noisy_source(select):
+            select = best_row(select, self.text) or select
+        build = self._above if _reads_noisy(select) else self._aggregated
+        return build(select, known, names)
 
     def _inner(self, select: exp.Select, known: Known) -> Node:
         """A SELECT that another one computes on: its columns go by their names in small letters."""
         names = [item.alias_or_name.lower() for item in select.expressions]
-        known = self.rows.with_ctes(select, known)
-        build = self._above if _reads_noisy(select) else self._aggregated
-        return build(select, known, names)
+        return self._built(select, self.rows.with_ctes(select, known), names)
 
     def _above(self, select: exp.Select, known: Known, names: list[str]) -> Node:
         """Post-processing of what an inner SELECT released."""

@@ -15,7 +15,7 @@ from dpframe.mechanisms.set_union import ThresholdedGaussian
 from dpframe.mechanisms.source import Source
 from dpframe.mechanisms.sparse_vector import AboveThreshold, NumericSparse
 from dpframe.mechanisms.thresholds import ThresholdedLaplace
-from dpframe.mechanisms.top_k import TopK
+from dpframe.mechanisms.top_k import PeeledTopK, TopK
 
 __all__ = [
     "AboveThreshold",
@@ -28,6 +28,7 @@ __all__ = [
     "NoisyMax",
     "NumericSparse",
     "PartitionRule",
+    "PeeledTopK",
     "PermuteAndFlip",
     "RandomizedResponse",
     "Selection",

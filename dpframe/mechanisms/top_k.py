@@ -1,8 +1,11 @@
 """Private top-k: the k best candidates, in order, without their scores.
 
-One-shot Gumbel noise: the k largest of the scores with Gumbel noise are, in order, distributed as
-k rounds of the exponential mechanism, each on the candidates that are left (Durfee and Rogers 2019).
-Those rounds are what is drawn here, and what is charged: the loss of k exponential mechanisms.
+Both mechanisms here choose in k rounds, each on the candidates that are left, and are charged the
+loss of their rounds. `PeeledTopK` has rounds of permute-and-flip, which have the least error for a
+pure epsilon. `TopK` has rounds of the exponential mechanism, which have the least for a rho.
+
+The k largest of the scores with Gumbel noise are, in order, distributed as the rounds of `TopK`
+(Durfee and Rogers 2019): those rounds are one-shot Gumbel noise.
 
 One-shot *Laplace* noise (Qiao, Su and Zhang 2021) is not offered: its scale grows with `sqrt(k)`
 too, but it needs a delta for that, where the rounds above have it in zCDP without one.
@@ -10,6 +13,7 @@ too, but it needs a delta for that, where the rounds above have it in zCDP witho
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,21 +29,15 @@ from dpframe.mechanisms.accuracy import allowed_failure, least_cost, least_that
 from dpframe.mechanisms.inputs import private_integers
 from dpframe.mechanisms.lanes import Integers
 from dpframe.mechanisms.scales import check_cost, check_count
-from dpframe.mechanisms.selection import ExponentialMechanism
+from dpframe.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from dpframe.mechanisms.source import Source
 
 
 @dataclass(frozen=True)
-class TopK:
-    """Choose k candidates with high scores, best first.
+class Rounds(ABC):
+    """Choose k candidates with high scores, best first, in k rounds.
 
     `epsilon` is for all k together. `sensitivity` is the most that one unit moves any score.
-
-    >>> top = TopK(Fraction(1), sensitivity=1, k=10, monotone=True)
-    >>> top.scale, top.error(0.95, candidates=100)
-    (Fraction(10, 1), 98)
-    >>> print(top.loss, "or", top.zcdp_loss)
-    epsilon 1 or rho 0.0125
     """
 
     epsilon: Fraction
@@ -52,32 +50,20 @@ class TopK:
         check_count("k", self.k, least=1)
         _ = self.round  # checks the rest
 
-    @classmethod
-    def for_rho(cls, rho: Fraction, sensitivity: int, k: int, monotone: bool = False) -> Self:
-        """Return the most accurate mechanism whose `zcdp_loss` is at most `rho`."""
-        rounds = check_count("k", k, least=1)
-        each = ExponentialMechanism.for_rho(check_cost("rho", rho) / rounds, sensitivity, monotone)
-        return cls(rounds * each.epsilon, sensitivity, k, monotone)
-
-    @cached_property
-    def round(self) -> ExponentialMechanism:
+    @property
+    @abstractmethod
+    def round(self) -> Selection:
         """The mechanism of one round."""
-        return ExponentialMechanism(self.epsilon / self.k, self.sensitivity, self.monotone)
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the Gumbel noise."""
+        """The scale of the noise in each round."""
         return self.round.scale
 
     @property
     def loss(self) -> Loss:
         """What all k cost as pure epsilon."""
         return self.k * self.round.loss
-
-    @property
-    def zcdp_loss(self) -> Loss:
-        """What all k cost as zCDP, `epsilon**2 / (8 k)`; charge either this or `loss`."""
-        return self.k * self.round.zcdp_loss
 
     def select(self, scores: Sequence[int] | NDArray[Any], source: Source) -> list[int]:
         """Return the indices of the chosen candidates, best first."""
@@ -100,7 +86,7 @@ class TopK:
             raise ParameterError(
                 f"k is {self.k}, and the scores are not rows of at least {self.k} candidates",
                 why="every candidate is chosen at most once",
-                fix="TopK(epsilon, sensitivity, k=1)",
+                fix=f"{type(self).__name__}(epsilon, sensitivity, k=1)",
             )
         left = private_integers(scores, "scores").copy()
         rows, columns = left.shape
@@ -146,3 +132,48 @@ class TopK:
             return mechanism.round.failure(error, candidates) <= allowed
 
         return cls(least_cost(meets), sensitivity, k, monotone)
+
+
+class TopK(Rounds):
+    """Choose k candidates with high scores, best first, by one-shot Gumbel noise.
+
+    >>> top = TopK(Fraction(1), sensitivity=1, k=10, monotone=True)
+    >>> top.scale, top.error(0.95, candidates=100)
+    (Fraction(10, 1), 98)
+    >>> print(top.loss, "or", top.zcdp_loss)
+    epsilon 1 or rho 0.0125
+    """
+
+    @classmethod
+    def for_rho(cls, rho: Fraction, sensitivity: int, k: int, monotone: bool = False) -> Self:
+        """Return the most accurate mechanism whose `zcdp_loss` is at most `rho`."""
+        rounds = check_count("k", k, least=1)
+        each = ExponentialMechanism.for_rho(check_cost("rho", rho) / rounds, sensitivity, monotone)
+        return cls(rounds * each.epsilon, sensitivity, k, monotone)
+
+    @cached_property
+    def round(self) -> ExponentialMechanism:
+        """The mechanism of one round."""
+        return ExponentialMechanism(self.epsilon / self.k, self.sensitivity, self.monotone)
+
+    @property
+    def zcdp_loss(self) -> Loss:
+        """What all k cost as zCDP, `epsilon**2 / (8 k)`; charge either this or `loss`."""
+        return self.k * self.round.zcdp_loss
+
+
+class PeeledTopK(Rounds):
+    """Choose k candidates with high scores, best first, by k rounds of permute-and-flip.
+
+    Each round's error is at most that of the exponential mechanism with the same epsilon (McKenna
+    and Sheldon 2020), so this is at most that of `TopK` with the same epsilon.
+
+    >>> top = PeeledTopK(Fraction(1), sensitivity=1, k=10, monotone=True)
+    >>> print(top.scale, top.loss, top.error(0.95, candidates=100))
+    10 epsilon 1 91
+    """
+
+    @cached_property
+    def round(self) -> PermuteAndFlip:
+        """The mechanism of one round."""
+        return PermuteAndFlip(self.epsilon / self.k, self.sensitivity, self.monotone)

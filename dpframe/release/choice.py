@@ -2,7 +2,9 @@
 
 The score is a combination of counts and sums with fixed coefficients. One unit moves it by at most
 the sum of |coefficient| times what it moves each part in one group, which is what the mechanism
-needs to know; nobody is asked for a sensitivity.
+needs to know; nobody is asked for a sensitivity. Because only the change of each score matters, and
+not that of all of them together, units are weighed in each group by itself (`EACH_GROUP`): a unit
+with rows in many groups counts in all of them, and in a count of units it counts as one in each.
 """
 
 from __future__ import annotations
@@ -16,24 +18,20 @@ from typing import Any
 
 import polars as pl
 
-from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.aggregates.compile import Compiled, Layout, layout_to_choose_by
 from dpframe.bounds.analysis import refused
 from dpframe.bounds.keys import refuse_private
-from dpframe.bounds.sensitivity import extra_bits, sensitivity_of
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import readable
 from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError, QueryError
-from dpframe.mechanisms import ExponentialMechanism, PermuteAndFlip, Source, TopK
+from dpframe.mechanisms import ExponentialMechanism, PeeledTopK, PermuteAndFlip, Source, TopK
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.nodes import Aggregate, Project
 from dpframe.plan.parts import CodedSum, Part, step_of
 from dpframe.release.cost import Cost, single_cost
-
-_NORM = 1
-"""Units are weighted in L1: a bound on each group's change is all that selection needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,8 @@ class Ballot:
     compiled: Compiled
     layout: Layout
     candidates: pl.DataFrame
+    among: tuple[int, ...]
+    """Which groups the candidates are; all columns where there are no groups."""
     weights: tuple[Mapping[int, int], ...]
     """Integer weights of parts: one combination for all groups, or one per column."""
     step: Fraction
@@ -56,7 +56,7 @@ class Ballot:
             (weights,) = self.weights
             return [
                 sum(weight * measured[i][group] for i, weight in weights.items())
-                for group in range(self.compiled.groups)
+                for group in self.among
             ]
         return [sum(w * measured[i][0] for i, w in column.items()) for column in self.weights]
 
@@ -99,11 +99,20 @@ def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
 
 
 def ballot_by(
-    compiled: Compiled, scores: Sequence[Expr], candidates: pl.DataFrame, *, largest: bool
+    compiled: Compiled,
+    scores: Sequence[Expr],
+    candidates: pl.DataFrame,
+    *,
+    largest: bool,
+    among: Sequence[int] | None = None,
 ) -> Ballot:
-    """Candidates with one score for every group, or with a score of each column."""
+    """Candidates with one score for every group, or with a score of each column.
+
+    `among` says which groups they are, where not all are candidates.
+    """
     combinations = [_combination(expr, compiled) for expr in scores]
-    layout = _layout(compiled, combinations)
+    parts = list(dict.fromkeys(part for found in combinations for part in found))
+    layout = layout_to_choose_by(compiled, parts)
     step, weights = _on_one_grid(combinations, layout, 1 if largest else -1)
     linf = [s.linf for s in layout.sensitivities]
     moved = max(sum(abs(w) * linf[i] for i, w in column.items()) for column in weights)
@@ -111,6 +120,7 @@ def ballot_by(
         compiled,
         layout,
         candidates,
+        tuple(range(candidates.height) if among is None else among),
         weights,
         step,
         max(moved, 1),
@@ -172,20 +182,6 @@ def _scaled(terms: dict[str, Fraction], factor: Fraction) -> dict[str, Fraction]
     return {name: coefficient * factor for name, coefficient in terms.items()}
 
 
-def _layout(compiled: Compiled, combinations: list[dict[Part, Fraction]]) -> Layout:
-    context = compiled.context(_NORM)
-    parts = tuple(dict.fromkeys(part for found in combinations for part in found))
-    return Layout(
-        context,
-        (),
-        parts,
-        tuple(sensitivity_of(p, context) for p in parts),
-        tuple(extra_bits(p, context) for p in parts),
-        (),
-        0.0,
-    )
-
-
 def _on_one_grid(
     combinations: list[dict[Part, Fraction]], layout: Layout, sign: int
 ) -> tuple[Fraction, tuple[dict[int, int], ...]]:
@@ -206,12 +202,19 @@ def _is_monotone(compiled: Compiled, layout: Layout, weights: tuple[dict[int, in
     """Whether one more unit can only raise all scores, or only lower all of them."""
     if compiled.table.neighbors != "add_remove":
         return False
-    grows = [not isinstance(p, CodedSum) or p.coding.low >= 0 for p in layout.parts]
+    grows = [not isinstance(p, CodedSum) or p.coding.low >= p.centre for p in layout.parts]
     signs = {w > 0 for column in weights for w in column.values() if w}
     return all(grows) and len(signs) <= 1
 
 
-Mechanism = PermuteAndFlip | ExponentialMechanism | TopK
+Mechanism = PermuteAndFlip | ExponentialMechanism | PeeledTopK | TopK
+
+_NAMES = {
+    PermuteAndFlip: "permute-and-flip",
+    ExponentialMechanism: "exponential mechanism",
+    PeeledTopK: "rounds of permute-and-flip",
+    TopK: "one-shot Gumbel noise",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +227,7 @@ class ChoiceOffer:
     @property
     def name(self) -> str:
         """For the ledger."""
-        return {"PermuteAndFlip": "permute-and-flip", "TopK": "top-k"}.get(
-            type(self.mechanism).__name__, "exponential mechanism"
-        )
+        return _NAMES[type(self.mechanism)]
 
     @property
     def scale(self) -> str:
@@ -260,7 +261,7 @@ def _pure(ballot: Ballot, k: int, epsilon: Fraction) -> ChoiceOffer:
     mechanism: Mechanism = (
         PermuteAndFlip(epsilon, ballot.sensitivity, ballot.monotone)
         if k == 1
-        else TopK(epsilon, ballot.sensitivity, k, ballot.monotone)
+        else PeeledTopK(epsilon, ballot.sensitivity, k, ballot.monotone)
     )
     return ChoiceOffer(mechanism, mechanism.loss)
 
@@ -324,6 +325,6 @@ def choose(
 ) -> list[int]:
     """Run the mechanism on the exact scores: which candidates were chosen, best first."""
     scores = ballot.scores(measured)
-    if isinstance(offer.mechanism, TopK):
+    if isinstance(offer.mechanism, PeeledTopK | TopK):
         return offer.mechanism.select(scores, source)
     return [offer.mechanism.select(scores, source)]

@@ -53,7 +53,7 @@ def reconciled(parts: NoisyParts) -> NoisyParts:
     """The same parts, with totals that are the sums of their groups wherever they should be."""
     compiled = parts.compiled
     weighted = compiled.table.unit_column is not None
-    if not compiled.sets or (weighted and parts.layout.context.norm == 2):
+    if not compiled.sets or (weighted and parts.layout.context.norm != 1):
         return parts  # weighting in the Euclidean norm depends on the grouping
     start, finest, coarser = _family(compiled)
     if not coarser or not finest:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from statistics import NormalDist
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.budget.budget import Budget
@@ -13,6 +14,7 @@ from dpframe.budget.exact import Number, positive
 from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import BudgetError, ParameterError
+from dpframe.mechanisms import DiscreteLaplace, Law
 from dpframe.release.offer import (
     Offer,
     best_offer,
@@ -127,6 +129,34 @@ def predicted_width(offer: Offer, aggregate: int, confidence: float) -> float:
             width = law.half_width(each) * offer.layout.step(index[part])
             total += recipe.weights[role] * width
     return total
+
+
+def predicted_lead(offer: Offer, aggregate: int, failure: float) -> float:
+    """How far the noise of one answer may be above that of another, but for a chance of `failure`.
+
+    It is computed for the continuous cousins of the noise, which is close enough to compare offers.
+    """
+    recipe = offer.layout.recipes[aggregate]
+    index = {part: i for i, part in enumerate(offer.layout.parts)}
+    total = 0.0
+    for role, part in recipe.parts.items():
+        law = offer.laws[index[part]]
+        if law is not None:
+            lead = _lead(law, failure / len(recipe.parts))
+            total += recipe.weights[role] * lead * offer.layout.step(index[part])
+    return total
+
+
+def _lead(law: Law, failure: float) -> float:
+    """The t that the difference of two draws exceeds with this probability."""
+    deviation = math.sqrt(law.variance)
+    if not isinstance(law, DiscreteLaplace):
+        return -math.sqrt(2) * deviation * NormalDist().inv_cdf(failure)
+    # The difference of two Laplace variables exceeds t scales with chance (2 + t) exp(-t) / 4.
+    t = 0.0
+    for _ in range(50):  # t = log((2 + t) / (4 failure)) contracts
+        t = max(math.log((2 + t) / (4 * failure)), 0.0)
+    return t * deviation / math.sqrt(2)
 
 
 def _accurate_offer(

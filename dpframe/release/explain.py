@@ -32,6 +32,7 @@ from dpframe.release.display import number
 from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
 from dpframe.release.winners import Contest
+from dpframe.release.winners_first import CHOICE_SHARE, WinnersFirst
 
 _SYMBOLS = {
     "add": "+",
@@ -209,13 +210,21 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
     return type(part).__name__
 
 
-def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) -> str:
-    """The plan, the unit, and for each part its sensitivity, noise and predicted error."""
+def explain(
+    compiled: Compiled, offer: Offer | None, cost: str, remains: str, winners: str = ""
+) -> str:
+    """The plan, the unit, and for each part its sensitivity, noise and predicted error.
+
+    `winners` says how they are found, in a query for keys alone that noisy numbers answer.
+    """
     layout = offer.layout if offer is not None else layout_for(compiled, norm=1)
     lines = ["plan"]
     lines += [f"  {step}" for step in plan_text(compiled.plan)]
     lines += [f"unit    {unit_text(compiled.table, _shared_unit(compiled))}"]
     lines += [f"groups  {_groups_text(compiled)}"]
+    if isinstance(offer, WinnersFirst):
+        share = f"{float(CHOICE_SHARE):.0%} of the cost"
+        lines += [f"  {offer.contest.k:,} with {share}: {offer.note}"]
     if offer is not None and offer.selection is not None:
         lines += [f"  {line}" for line in _selection_text(compiled, offer.selection)]
     lines += [f"parts   {len(layout.parts)}, measured once each and shared by the columns"]
@@ -232,6 +241,7 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
     for (name, _), recipe in zip(compiled.aggregates, layout.recipes, strict=True):
         call = dict(aggregate_of(compiled.plan).aggregates)[name]
         lines += [f"  {expr_text(call)}: from {recipe.name}"]
+    lines += [f"winners {winners}"] if winners else []
     lines += [f"cost    {cost}", f"left    {remains}"]
     return "\n".join(lines)
 
@@ -265,11 +275,12 @@ def explain_contest(contest: Contest, choice: ChoiceOffer, remains: str) -> str:
     return "\n".join(
         [
             "plan",
-            *(f"  {'  ' * i}{step}" for i, step in enumerate(plan_text(compiled.plan))),
+            *(f"  {step}" for step in plan_text(compiled.plan)),
             f"unit    {unit_text(compiled.table)}",
             f"groups  {_groups_text(compiled)}",
             f"score   {expr_text(contest.score, names)}, which is not released",
             f"     one unit moves each group's by at most {moved}, {direction}",
+            *(f"     {why}" for why in dict.fromkeys(s.why for s in ballot.layout.sensitivities)),
             f"winners {contest.k:,}, {contest.note(choice)}",
             f"cost    {choice.loss}",
             f"left    {remains}",
@@ -323,6 +334,8 @@ def _noise_text(offer: Offer, index: int) -> str:
     share = float(offer.layout.shares[index])
     if offer.selection is not None:
         share *= float(1 - SELECTION_SHARE)
+    if isinstance(offer, WinnersFirst):
+        share *= float(1 - CHOICE_SHARE)
     return (
         f"{offer.noise} noise with {share:.0%} of the cost;"
         f" 95% of the time within ± {number(error, error)}"

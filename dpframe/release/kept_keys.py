@@ -77,7 +77,9 @@ def with_known_keys(compiled: Compiled, find: Find, version: str) -> Compiled:
 
 
 def chosen_words(compiled: Compiled, keys: Sequence[tuple[str, Typed]]) -> list[str]:
-    """Which private keys a measurement is about, for its fingerprint."""
+    """Which groups a measurement is about, if not all public ones, for its fingerprint."""
+    if compiled.only:
+        return [f"only {json.dumps(_listed(compiled.frame, canonical_names(compiled.keys)))}"]
     if compiled.chosen is None or not any(name in compiled.private for name, _ in keys):
         return []
     return [f"chosen {json.dumps(_rows(compiled, compiled.chosen))}"]
@@ -95,8 +97,11 @@ def _private(compiled: Compiled) -> list[tuple[str, Typed]]:
 
 def _rows(compiled: Compiled, chosen: ChosenKeys) -> list[list[Any]]:
     """The keys as JSON values, in an order of columns and rows that is always the same."""
-    names = canonical_names(_private(compiled))
-    ordered = chosen.frame.select(names).sort(names, nulls_last=True)
+    return _listed(chosen.frame, canonical_names(_private(compiled)))
+
+
+def _listed(frame: pl.DataFrame, names: list[str]) -> list[list[Any]]:
+    ordered = frame.select(names).sort(names, nulls_last=True)
     return [[v.isoformat() if isinstance(v, date) else v for v in row] for row in ordered.rows()]
 
 

@@ -56,13 +56,13 @@ class Found:
         return math.sqrt(self.law.variance) * step
 
 
-def part_keys(compiled: Compiled, norm: int, version: str) -> Callable[[Part], str]:
+def part_keys(compiled: Compiled, norm: float, version: str) -> Callable[[Part], str]:
     """The fingerprints under which the parts of a query are kept."""
     return _keyed(compiled, compiled.keys, norm, version)
 
 
 def _keyed(
-    compiled: Compiled, keys: Sequence[tuple[str, Typed]], norm: int, version: str
+    compiled: Compiled, keys: Sequence[tuple[str, Typed]], norm: float, version: str
 ) -> Callable[[Part], str]:
     table = compiled.table
     fixed = [
@@ -113,7 +113,7 @@ def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
     return iter(sorted(found, key=lambda piece: -len(piece.compiled.keys)))
 
 
-def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...]]:
+def _subsets(compiled: Compiled, norm: float) -> list[tuple[tuple[str, Typed], ...]]:
     """The groupings that follow from this one: all its keys, and fewer where no row is lost.
 
     A key can be dropped by adding up over its values if every row has one of them. Weighting in
@@ -121,7 +121,7 @@ def _subsets(compiled: Compiled, norm: int) -> list[tuple[tuple[str, Typed], ...
     """
     everything = tuple(compiled.keys)
     weighted = compiled.table.unit_column is not None
-    if len(everything) > _MOST_DROPPED or (weighted and norm == 2):
+    if len(everything) > _MOST_DROPPED or compiled.only or (weighted and norm != 1):
         return [everything]
     complete = [
         (name, key)

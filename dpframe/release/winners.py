@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import takewhile
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.budget.exact import readable
 from dpframe.engines.base import Engine, request_for
-from dpframe.errors import QueryError
+from dpframe.errors import InternalError, QueryError
 from dpframe.mechanisms import Source
 from dpframe.plan.exprs import Column, Expr, columns_of, transform
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.nodes import Aggregate, Limit, Node, Project, Sort, aggregate_of
+from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort, aggregate_of, chain
 from dpframe.release.choice import (
     Ballot,
     ChoiceOffer,
@@ -27,12 +28,12 @@ from dpframe.release.choice import (
     error_of,
     linear_terms,
 )
-from dpframe.release.cost import predicted_width
+from dpframe.release.cost import predicted_lead
 from dpframe.release.kept_keys import Find, canonical_names, table_words
-from dpframe.release.noisy import NoisyParts, keys_alone
+from dpframe.release.noisy import ROW, NoisyParts, finish, keys_alone
 from dpframe.release.offer import Offer
 
-_CONFIDENCE = 0.95
+CONFIDENCE = 0.95
 """The confidence at which two ways to find winners are compared, and a winner's error is said."""
 
 
@@ -53,23 +54,28 @@ class Contest:
         return self.ballot.compiled
 
     def is_better(self, choice: ChoiceOffer, counts: Offer) -> bool:
-        """Whether a choice finds winners with a smaller error than noisy scores would.
+        """Whether a choice finds winners with a smaller error than noisy scores would."""
+        return error_of(self.ballot, choice, CONFIDENCE) < self.error_of_noisy(counts)
 
-        The k best noisy scores are, each, below the true ones by at most twice the largest noise.
+    def error_of_noisy(self, counts: Offer) -> float:
+        """How far the j-th largest noisy score's group may be below the j-th best, for all j <= k.
+
+        Of the j best groups, one is not among the first j - 1 that were taken. The j-th that was
+        taken has a larger noisy score than that one, so it is behind by at most the difference of
+        their noise. There are at most k (groups - 1) such pairs, and a union bound covers them.
         """
         terms = linear_terms(self.score)
-        each = 1 - (1 - _CONFIDENCE) / (self.compiled.groups * len(terms))
+        failure = (1 - CONFIDENCE) / (self.k * (len(self.ballot.among) - 1) * len(terms))
         places = {name: i for i, (name, _) in enumerate(self.compiled.aggregates)}
-        noise = sum(
-            abs(float(factor)) * predicted_width(counts, places[name], each)
+        return sum(
+            abs(float(factor)) * predicted_lead(counts, places[name], failure)
             for name, factor in terms.items()
         )
-        return error_of(self.ballot, choice, _CONFIDENCE) < 2 * noise
 
     def hold(self, engine: Engine, choice: ChoiceOffer, source: Source) -> list[int]:
         """Choose the winners. What comes out is released: nothing exact leaves this function."""
         measured = engine.measure(request_for(self.compiled, self.ballot.layout))
-        return choose(self.ballot, choice, measured, source)
+        return [self.ballot.among[w] for w in choose(self.ballot, choice, measured, source)]
 
     def released(self, winners: list[int]) -> NoisyParts:
         """The winners as a table without noisy columns."""
@@ -80,10 +86,19 @@ class Contest:
 
     def note(self, choice: ChoiceOffer) -> str:
         """How the winners were found."""
-        error = readable(Fraction(error_of(self.ballot, choice, _CONFIDENCE)))
+        error = readable(Fraction(error_of(self.ballot, choice, CONFIDENCE)))
         return (
-            f"chosen among {self.compiled.groups:,} groups by {choice.name}, without scores; with"
-            f" {_CONFIDENCE:.0%} confidence within {error} of the best"
+            f"chosen among {len(self.ballot.among):,} groups by {choice.name}, without scores; with"
+            f" {CONFIDENCE:.0%} confidence within {error} of the best"
+        )
+
+    def note_of_noisy(self, choice: ChoiceOffer, counts: Offer) -> str:
+        """How the winners are found where noisy scores are the better way."""
+        noisy = readable(Fraction(self.error_of_noisy(counts)))
+        error = readable(Fraction(error_of(self.ballot, choice, CONFIDENCE)))
+        return (
+            f"{self.k:,}, those with the best noisy scores; with {CONFIDENCE:.0%} confidence"
+            f" within {noisy} of the best (chosen by {choice.name}, within {error})"
         )
 
     # --- kept on the ledger ----------------------------------------------------------------------
@@ -114,47 +129,102 @@ class Contest:
         terms = [f"{w} {canonical_part(layout.parts[i])}" for i, w in weights.items()]
         keys = [canonical(key.expr) for _, key in compiled.keys]
         words = [*table_words(compiled, version), canonical_where(compiled.where), *sorted(keys)]
+        places = {group: place for place, group in enumerate(self._order())}
+        among = sorted(places[group] for group in self.ballot.among)
+        words += [f"among {among}"] if len(among) < compiled.groups else []
         return fingerprint(["winners", *words, f"{self.k} {self.ballot.step}", *sorted(terms)])
 
 
-def contest_of(compiled: Compiled) -> Contest | None:
-    """Read a query as a contest; None if it is none, or if no bound on its score is proven."""
+def contest_of(compiled: Compiled, *, with_scores: bool = False) -> Contest | None:
+    """Read a query as a contest; None if it is none, or if no bound on its score is proven.
+
+    A contest shows keys alone; or, `with_scores`, numbers of the groups beside them.
+    """
     shape = _shape(compiled.plan)
     if shape is None or compiled.table.public or compiled.private or compiled.groups < 2:
         return None
     if compiled.sets:
         return None  # totals and their groups are no rivals
-    outputs, limit, sort, inner = shape
     keys = {name for name, _ in compiled.keys}
-    columns = dict(inner.columns)
-    shown = tuple((name, _below(expr, columns)) for name, expr in outputs)
-    first, *ties = (_below(key.column, columns) for key in sort.by)
-    only_keys = all(set(columns_of(expr)) <= keys for expr in (*(e for _, e in shown), *ties))
-    if not only_keys or set(columns_of(first)) & keys or not columns_of(first):
+    first, *ties = shape.by
+    over_keys = all(set(columns_of(expr)) <= keys for expr in (*ties, *shape.conditions))
+    if not over_keys or set(columns_of(first)) & keys or not columns_of(first):
         return None
-    largest = sort.by[0].descending
+    only_keys = all(set(columns_of(expr)) <= keys for _, expr in shape.outputs)
+    if only_keys == with_scores:
+        return None
+    among = _admitted(compiled, shape.conditions)
+    if len(among) < 2:
+        return None
     try:
-        ballot = ballot_by(compiled, [first], compiled.frame, largest=largest)
+        ballot = ballot_by(
+            compiled, [first], compiled.frame[among], largest=shape.descending, among=among
+        )
     except QueryError:
         return None  # a mean, say: noisy scores are sorted instead
-    assert limit.rows is not None
-    return Contest(ballot, first, min(limit.rows, compiled.groups), largest, shown)
+    k = min(shape.rows, len(among))
+    return Contest(ballot, first, k, shape.descending, shape.outputs)
 
 
-Shape = tuple[tuple[tuple[str, Expr], ...], Limit, Sort, Project]
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The first rows of a sorted table of groups, in terms of what is grouped."""
+
+    outputs: tuple[tuple[str, Expr], ...]
+    by: tuple[Expr, ...]
+    descending: bool
+    """Whether the first of `by` is sorted so."""
+    rows: int
+    conditions: tuple[Expr, ...]
+    """Which groups are there to be sorted."""
 
 
-def _shape(plan: Node) -> Shape | None:
-    """Columns of the first k rows of a sorted table of all groups."""
-    match plan:
-        case Project(Limit(Sort(Project(Aggregate()) as inner) as sort) as limit, outputs):
-            found = outputs, limit, sort, inner
-        case Limit(Sort(Project(Aggregate()) as inner) as sort) as limit:
-            names = [name for name, _ in inner.columns]
-            found = tuple((name, Column(name)) for name in names), limit, sort, inner
-        case _:
-            return None
-    return found if found[1].rows and not found[1].offset else None
+def _shape(plan: Node) -> _Shape | None:
+    """Columns of the first k rows of a sorted table of groups."""
+    nodes = list(takewhile(lambda node: not isinstance(node, Aggregate), chain(plan)))
+    limits = [i for i, node in enumerate(nodes) if isinstance(node, Limit)]
+    sorts = [i for i, node in enumerate(nodes) if isinstance(node, Sort)]
+    if len(limits) != 1 or len(sorts) != 1 or limits[0] > sorts[0]:
+        return None
+    limit, sort = nodes[limits[0]], nodes[sorts[0]]
+    assert isinstance(limit, Limit)
+    assert isinstance(sort, Sort)
+    if any(isinstance(node, Filter) for node in nodes[: limits[0]]):
+        return None  # it may drop the winners
+    if not limit.rows or limit.offset:
+        return None
+    columns, conditions = _opened(plan)
+    sorted_columns, _ = _opened(sort.parent)
+    by = tuple(_below(key.column, sorted_columns) for key in sort.by)
+    return _Shape(tuple(columns.items()), by, sort.by[0].descending, limit.rows, conditions)
+
+
+def _opened(node: Node) -> tuple[dict[str, Expr], tuple[Expr, ...]]:
+    """The columns of a noisy table and the conditions on its rows, over keys and aggregates."""
+    match node:
+        case Aggregate():
+            names = [name for name, _ in (*node.keys, *node.aggregates)]
+            return {name: Column(name) for name in names}, ()
+        case Project(parent, shown):
+            columns, conditions = _opened(parent)
+            return {name: _below(expr, columns) for name, expr in shown}, conditions
+        case Filter(parent, predicate):
+            columns, conditions = _opened(parent)
+            return columns, (*conditions, _below(predicate, columns))
+        case Sort(parent) | Limit(parent):
+            return _opened(parent)
+    raise InternalError(f"a {type(node).__name__} above the aggregate")
+
+
+def _admitted(compiled: Compiled, conditions: tuple[Expr, ...]) -> list[int]:
+    """The groups that meet conditions on their keys, which are public."""
+    if not conditions:
+        return list(range(compiled.groups))
+    grouped = aggregate_of(compiled.plan)
+    plan: Node = Aggregate(grouped.parent, grouped.keys, ())
+    for condition in conditions:
+        plan = Filter(plan, condition)
+    return finish(keys_alone(replace(compiled, plan=plan, aggregates=())))[ROW].to_list()
 
 
 def _below(expr: Expr, columns: dict[str, Expr]) -> Expr:

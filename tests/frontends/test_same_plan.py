@@ -92,6 +92,34 @@ WHOLE_STATEMENTS: list[tuple[str, str]] = [
         "t.group_by('ward').agg(n=pl.len()).top_k(2, by='n')",
     ),
     (
+        "SELECT ward FROM t GROUP BY ward ORDER BY COUNT(*) DESC LIMIT 1",
+        "t.group_by('ward').agg(pl.len()).top_k(1, by='len').select('ward')",
+    ),
+    (
+        "SELECT ward FROM t GROUP BY ward ORDER BY COUNT(*) DESC LIMIT 1",
+        "t.group_by('ward').len().select(pl.col('ward').top_k_by('len', 1))",
+    ),
+    (
+        "SELECT ARG_MAX(ward, n) AS ward FROM (SELECT ward, COUNT(*) AS n FROM t GROUP BY ward)",
+        "t.group_by('ward').len().sort('len', descending=True).first().drop('len')",
+    ),
+    (
+        "WITH g AS (SELECT ward, SUM(cost) AS c FROM t GROUP BY ward) SELECT MIN_BY(ward, c) AS w FROM g",
+        "t.group_by('ward').agg(pl.col('cost').sum()).bottom_k(1, by='cost').select(w='ward')",
+    ),
+    (
+        "SELECT ward FROM t GROUP BY ward HAVING ward <> 'er' ORDER BY COUNT(DISTINCT id) DESC LIMIT 1",
+        "t.group_by('ward').agg(n=pl.col('id').n_unique()).filter(pl.col('ward') != 'er').top_k(1, by='n').select('ward')",
+    ),
+    (
+        "SELECT ward FROM t GROUP BY ward ORDER BY COUNT(*) LIMIT 2",
+        "t.group_by('ward').len().select(pl.col('ward').bottom_k_by('len', 2))",
+    ),
+    (
+        "SELECT MODE(ward) AS ward FROM t",
+        "t.select(pl.col('ward').mode().first())",
+    ),
+    (
         "SELECT age // 10 AS decade, COUNT(*) AS n FROM t GROUP BY age // 10",
         "t.group_by(decade=pl.col('age') // 10).agg(n=pl.len())",
     ),

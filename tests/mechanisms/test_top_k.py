@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import ExponentialMechanism, Source, TopK
+from dpframe.mechanisms import ExponentialMechanism, PeeledTopK, PermuteAndFlip, Source, TopK
 
 
 def exact_law(scale: Fraction, scores, k: int) -> dict[tuple[int, ...], float]:
@@ -40,8 +40,49 @@ def test_ordered_choices_follow_the_exact_law(stream, k):
     assert stats.chisquare(counts, expected / expected.sum() * 200_000).pvalue > 1e-4
 
 
-def test_one_selection_is_a_row_of_many(stream):
-    top = TopK(Fraction(1000), 1, k=3)
+def flip_law(scale: Fraction, scores) -> list[float]:
+    """Return the law of one permute-and-flip, over all sets of coins that succeed."""
+    best = max(scores)
+    coins = [math.exp((score - best) / float(scale)) for score in scores]
+    law = [0.0] * len(scores)
+    for flips in itertools.product([False, True], repeat=len(scores)):
+        chance = math.prod(c if f else 1 - c for c, f in zip(coins, flips, strict=True))
+        for i, success in enumerate(flips):
+            law[i] += chance / sum(flips) if success else 0.0
+    return law
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_peeled_choices_follow_the_exact_law(stream, k):
+    top, scores = PeeledTopK(Fraction(k), 1, k), [4, 4, 3, 0]
+    law = {}
+    for order in itertools.permutations(range(4), k):
+        left, chance = list(range(4)), 1.0
+        for i in order:
+            chance *= flip_law(top.scale, [scores[j] for j in left])[left.index(i)]
+            left.remove(i)
+        law[order] = chance
+    rows = np.broadcast_to(np.array(scores), (100_000, 4))
+    codes = top.select_each(rows, stream(85)) @ 4 ** np.arange(k)
+    counts = [np.count_nonzero(codes == np.dot(order, 4 ** np.arange(k))) for order in law]
+    assert sum(counts) == 100_000
+    expected = np.array(list(law.values()))
+    assert stats.chisquare(counts, expected / expected.sum() * 100_000).pvalue > 1e-4
+
+
+def test_peeling_costs_what_its_rounds_cost_and_is_never_less_accurate():
+    top = PeeledTopK(Fraction(1), 2, k=10)
+    assert top.round == PermuteAndFlip(Fraction(1, 10), 2)
+    assert top.loss == 10 * top.round.loss
+    assert top.loss.epsilon == 1
+    for k, candidates in itertools.product([1, 2, 10], [10, 100, 10_000]):
+        peeled, gumbel = (kind(Fraction(1), 1, k) for kind in (PeeledTopK, TopK))
+        assert peeled.error(0.95, candidates) <= gumbel.error(0.95, candidates)
+
+
+@pytest.mark.parametrize("kind", [TopK, PeeledTopK])
+def test_one_selection_is_a_row_of_many(stream, kind):
+    top = kind(Fraction(1000), 1, k=3)
     assert top.select([5, 900, 300, 700], stream(81)) == [1, 3, 2]
     assert top.select([2**90, 0, -(2**90)], stream(82)) == [0, 1, 2]
     assert top.select_each(np.zeros((0, 3), int), stream(83)).shape == (0, 3)
@@ -63,14 +104,15 @@ def test_a_rho_is_met(k):
     assert Fraction(1, 10) * (1 - Fraction(1, 2**45)) <= top.zcdp_loss.rho <= Fraction(1, 10)
 
 
-def test_no_chosen_score_is_further_below_its_rank_than_the_error(stream):
+@pytest.mark.parametrize("kind", [TopK, PeeledTopK])
+def test_no_chosen_score_is_further_below_its_rank_than_the_error(stream, kind):
     scores = np.array([50, 48, 44, 30, 29, 5, 3, 0])
-    top = TopK(Fraction(3, 2), 1, k=3)
+    top = kind(Fraction(3, 2), 1, k=3)
     error = top.error(0.9, len(scores))
     drawn = top.select_each(np.broadcast_to(scores, (20_000, len(scores))), stream(84))
     short = scores[:3] - scores[drawn]
     assert np.mean(np.all(short <= error, axis=1)) >= 0.9
-    assert top.error(0.9, 8) > TopK(Fraction(3, 2), 1, k=1).error(0.9, 8)
+    assert top.error(0.9, 8) > kind(Fraction(3, 2), 1, k=1).error(0.9, 8)
 
 
 @pytest.mark.parametrize("error", [1, 20, 3000])

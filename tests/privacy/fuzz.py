@@ -2,7 +2,7 @@
 
     python tests/privacy/fuzz.py --cases 10000 [--seed 7] [--language polars]
 
-A case is a declared table, a neighbour of it, and a query. On both engines and in both norms:
+A case is a declared table, a neighbour of it, and a query. On both engines and in every norm:
 
 (a) the exact parts of the two tables differ by no more than the claimed sensitivities;
 (b) both engines return the same integers, for the same groups;
@@ -10,7 +10,9 @@ A case is a declared table, a neighbour of it, and a query. On both engines and 
 (d) nothing about the plan, its groups, parts, sensitivities or shares depends on the rows;
 (e) nothing depends on the order of rows, or on how they are chunked;
 (f) where keys are not public, the totals that they are chosen by differ by no more than the rule
-    of the choice claims, and (a), (b), (c) and (e) hold for any keys that may have been chosen.
+    of the choice claims, and (a), (b), (c) and (e) hold for any keys that may have been chosen;
+(g) scores that groups are chosen by move in one direction where that is claimed;
+(h) all of that holds for a query over some of its groups, as if there were no others.
 """
 
 from __future__ import annotations
@@ -33,10 +35,16 @@ import polars as pl
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, Layout, compile_plan, layout_for
+from dpframe.aggregates.compile import (
+    Compiled,
+    Layout,
+    compile_plan,
+    layout_for,
+    layout_to_choose_by,
+)
 from dpframe.bounds.keys import ChosenKeys
 from dpframe.bounds.lower import Lowering
-from dpframe.bounds.sensitivity import COUNT_BITS
+from dpframe.bounds.sensitivity import COUNT_BITS, EACH_GROUP
 from dpframe.declare import Table, declare
 from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
@@ -176,6 +184,10 @@ class Harness:
             self.seen["private"] += 1
             plans = with_some_keys(tables, plans, mark, self._is_measured)
         self._check_parts(tables, plans, mark)
+        if weighted and not compiled.private and not compiled.sets and compiled.groups > 1:
+            self.seen["some groups"] += 1
+            some = range(mark % 2, compiled.groups, 2)
+            self._check_parts(tables, {e: plan.among(some) for e, plan in plans.items()}, mark)
         if mark % 16 == 0:
             self._release(tables["polars", "table"], sql)
 
@@ -184,9 +196,13 @@ class Harness:
     ) -> None:
         compiled = plans["polars"]
         weighted = compiled.table.unit_column is not None
-        for norm in NORMS:
-            layout = layout_for(compiled, norm)
-            if norm == 2 and not weighted and layout.parts == layout_for(compiled, 1).parts:
+        layouts = [layout_for(compiled, norm) for norm in NORMS]
+        if weighted and not compiled.private:
+            parts = [p for p in layouts[0].parts if not isinstance(p, GridCounts)]
+            layouts.append(layout_to_choose_by(compiled, parts))
+        for layout in layouts:
+            norm = layout.context.norm
+            if norm == 2 and not weighted and layout.parts == layouts[0].parts:
                 continue  # rows are not weighted: the same integers, the same claims
             exact = {
                 place: raising_nothing(
@@ -202,10 +218,14 @@ class Harness:
             }
             before, after = exact["polars", "table"], exact["polars", "neighbour"]
             within(layout, before, after)
+            alone = norm == EACH_GROUP or not weighted
+            if alone and compiled.table.neighbors == "add_remove":
+                self.seen["scored"] += 1
+                in_one_direction(layout, before, after)
             for (engine, which), found in exact.items():
                 same(f"{engine}, {which}", found, after if which == "neighbour" else before)
 
-    def _is_measured(self, place: tuple[str, str], norm: int, mark: int) -> bool:
+    def _is_measured(self, place: tuple[str, str], norm: float, mark: int) -> bool:
         engine, which = place
         if which == "shuffled":
             return engine == ENGINES[mark % 2]
@@ -348,6 +368,19 @@ def within(layout: Layout, before: list[list[int]], after: list[list[int]]) -> N
                 f"norm {layout.context.norm}: {part} moved by L1 {l1}, L2 squared {l2_squared},"
                 f" Linf {linf}; claimed {claim}\n  before {old}\n  after  {new}"
             )
+
+
+def in_one_direction(layout: Layout, before: list[list[int]], after: list[list[int]]) -> None:
+    """Parts that a unit only adds to are all larger with it, in every group."""
+    grows = [not isinstance(p, CodedSum) or p.coding.low >= p.centre for p in layout.parts]
+    moves = [
+        new - old
+        for i, values in enumerate(zip(before, after, strict=True))
+        if grows[i]
+        for old, new in zip(*values, strict=True)
+    ]
+    if min(moves, default=0) < 0 < max(moves, default=0):
+        raise Broken(f"scores move in both directions: {moves}")
 
 
 def same(where: str, found: list[list[int]], expected: list[list[int]]) -> None:

@@ -25,6 +25,7 @@ from dpframe.mechanisms import (
     ExponentialMechanism,
     NoisyMax,
     NumericSparse,
+    PeeledTopK,
     PermuteAndFlip,
     RandomizedResponse,
     Source,
@@ -126,13 +127,13 @@ def selection_case(mechanism, monotone: bool) -> Case:
     )
 
 
-def top_k_case() -> Case:
+def top_k_case(kind: type[TopK | PeeledTopK]) -> Case:
     # Two candidates rise and ten rivals fall.
-    made, one, other = TopK(ONE, 1, k=2), [1, 1] + [0] * 10, [0, 0] + [1] * 10
+    made, one, other = kind(ONE, 1, k=2), [1, 1] + [0] * 10, [0, 0] + [1] * 10
     return Case(
         float(made.loss.epsilon),
         selection(made, one, other),
-        {"every round with the whole epsilon": selection(TopK(2 * ONE, 1, k=2), one, other)},
+        {"every round with the whole epsilon": selection(kind(2 * ONE, 1, k=2), one, other)},
         tight=0.45,
     )
 
@@ -353,7 +354,8 @@ CASES = {
     "permute-and-flip, monotone": selection_case(PermuteAndFlip, monotone=True),
     "noisy max": selection_case(NoisyMax, monotone=False),
     "noisy max, monotone": selection_case(NoisyMax, monotone=True),
-    "top-k": top_k_case(),
+    "top-k": top_k_case(TopK),
+    "top-k, peeled": top_k_case(PeeledTopK),
     "above threshold": above_case(),
     "above threshold, forty answers": answers_case(),
     "numeric sparse": numeric_case(),

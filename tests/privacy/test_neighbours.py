@@ -20,9 +20,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from strategies import cases
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, Layout, layout_for
+from dpframe.aggregates.compile import Compiled, Layout, layout_for, layout_to_choose_by
 from dpframe.bounds import sensitivity
-from dpframe.engines import duckdb_parts, polars, polars_exprs
+from dpframe.bounds.sensitivity import EACH_GROUP
+from dpframe.engines import duckdb_parts, polars, polars_exprs, polars_weights
 from dpframe.engines.base import Engine, request_for
 from dpframe.errors import DeclarationError, QueryError
 from dpframe.plan.functions import FUNCTIONS
@@ -41,7 +42,7 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     run(CASES // SHARDS, 7919 * shard, harness, shrink=False)
     assert harness.seen["cases"] >= CASES // SHARDS
     assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
-    for kind in ("grouped", "weighted", "replaced", "released", "private"):
+    for kind in ("grouped", "weighted", "replaced", "released", "private", "scored", "some groups"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
@@ -99,8 +100,16 @@ def _magnitude(part: Any) -> int:
 
 
 def test_the_harness_finds_a_unit_that_is_not_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polars, "_scaled", lambda pairs, request: pairs)
+    monkeypatch.setattr(polars, "scaled", lambda pairs, request: pairs)
     with pytest.raises(Broken, match=r"claimed|differs"):
+        run(400, 5, Harness(), shrink=False)
+
+
+def test_the_harness_finds_a_unit_that_is_not_bounded_in_one_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(polars_weights, "_scaled_in_each_group", lambda pairs, request: pairs)
+    with pytest.raises(Broken, match=r"norm inf|differs"):
         run(400, 5, Harness(), shrink=False)
 
 
@@ -136,9 +145,9 @@ def units_table(rows: int, units: int, draw: random.Random) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("norm", [*NORMS, EACH_GROUP])
 @pytest.mark.parametrize("max_rows", [1, 3, 10])
-def test_weights_are_those_of_the_design(engine: Any, norm: int, max_rows: int) -> None:
+def test_weights_are_those_of_the_design(engine: Any, norm: float, max_rows: int) -> None:
     """Each unit alone, scaled by hand in exact arithmetic, adds up to what the engine returns."""
     frame = units_table(200, 9, random.Random(max_rows))
     asked = (
@@ -163,7 +172,7 @@ def measured(
     frame: pl.DataFrame,
     sql: str,
     engine: Any,
-    norm: int,
+    norm: float,
     max_rows: int,
     layout: Layout | None = None,
 ) -> tuple[Compiled, Layout, list[list[int]]]:
@@ -180,7 +189,9 @@ def measured(
         engine=engine,
     )
     compiled = session.query(sql)._compiled
-    used = layout or layout_for(compiled, norm)
+    used = layout or layout_for(compiled, 1 if norm == EACH_GROUP else int(norm))
+    if norm == EACH_GROUP and layout is None:
+        used = layout_to_choose_by(compiled, used.parts)
     opened: Engine = session._engines["t"]
     return compiled, used, opened.measure(request_for(compiled, used))
 
@@ -190,10 +201,13 @@ def by_hand(
     own: pl.DataFrame,
     compiled: Compiled,
     layout: Layout,
-    norm: int,
+    norm: float,
     max_rows: int,
 ) -> list[list[int]]:
-    """DESIGN, section 3: v becomes sign(v) * (|v| * r div m), where m exceeds r."""
+    """DESIGN, section 3: v becomes sign(v) * (|v| * r div m), where m exceeds r.
+
+    Where groups are chosen, each group is weighed by itself: m is what the unit has there.
+    """
     kept = own.filter(pl.col("x").is_not_null()) if compiled.where is not None else own
     rows = [kept.height]
     if compiled.keys:
@@ -201,11 +215,15 @@ def by_hand(
     found = []
     for part, values in zip(layout.parts, raw, strict=True):
         counts = [int(r > 0) for r in rows] if isinstance(part, CountUnits) else rows
-        found.append([shrunk(v, counts, norm, max_rows) for v in values])
+        if norm == EACH_GROUP:
+            each = zip(values, counts, strict=True)
+            found.append([shrunk(v, [count], 1, max_rows) for v, count in each])
+        else:
+            found.append([shrunk(v, counts, norm, max_rows) for v in values])
     return found
 
 
-def shrunk(value: int, counts: list[int], norm: int, max_rows: int) -> int:
+def shrunk(value: int, counts: list[int], norm: float, max_rows: int) -> int:
     squared = sum(counts) ** 2 if norm == 1 else sum(c * c for c in counts)
     if squared <= max_rows**2:
         return value

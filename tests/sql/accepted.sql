@@ -476,6 +476,46 @@ SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY sex FETCH FIRST 1 RO
 -- only the key, ordered by the count
 SELECT sex FROM visits GROUP BY sex ORDER BY COUNT(*) DESC;
 
+-- == the best groups, without their scores
+
+-- the key with the largest count
+SELECT sex FROM visits GROUP BY sex ORDER BY COUNT(*) DESC LIMIT 1;
+-- the key with the smallest sum, computed with
+SELECT UPPER(sex) AS s FROM visits GROUP BY sex ORDER BY SUM(age) LIMIT 1;
+-- the best of the groups that HAVING leaves
+SELECT "Home Zip" AS zip FROM visits GROUP BY 1 HAVING zip > 2 ORDER BY SUM(age) DESC LIMIT 1;
+-- as many keys as there are, and more
+SELECT "Home Zip" AS zip FROM visits GROUP BY zip ORDER BY SUM(score + 50) DESC LIMIT 9;
+-- none of the keys
+SELECT sex FROM visits GROUP BY sex ORDER BY COUNT(*) DESC LIMIT 0;
+-- the second best key
+SELECT "Home Zip" AS zip FROM visits GROUP BY zip ORDER BY SUM(age) DESC LIMIT 1 OFFSET 1;
+-- the key that most units have
+--: unit
+SELECT sex FROM visits WHERE age < 20 GROUP BY sex ORDER BY COUNT(DISTINCT id) DESC LIMIT 1;
+-- ARG_MAX of a key by a count
+SELECT ARG_MAX(sex, n) FROM (SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex);
+-- ARG_MIN of a key by a sum
+SELECT ARG_MIN(zip, s) AS z FROM (SELECT "Home Zip" AS zip, SUM(age) AS s FROM visits GROUP BY 1) AS t;
+-- ARG_MAX passes over NULL
+SELECT ARG_MAX(ward, s) AS w FROM (SELECT ward, SUM(score + 50) AS s FROM visits GROUP BY ward);
+-- MAX_BY and MIN_BY are ARG_MAX and ARG_MIN
+WITH t AS (SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex) SELECT MAX_BY(sex, n) AS n FROM t;
+-- MIN_BY among some of the groups, computed with
+WITH t AS (SELECT "Home Zip" AS zip, SUM(age) AS s FROM visits GROUP BY 1)
+SELECT MIN_BY(zip * 2, 3 * s) + 1 AS z FROM t WHERE zip <> 3;
+-- ARG_MAX by a noisy mean
+SELECT ARG_MAX(sex, m) FROM (SELECT sex, AVG(age) AS m FROM visits GROUP BY sex);
+-- ARG_MAX among groups whose counts are large enough
+SELECT ARG_MAX(sex, n) AS s FROM (SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex) WHERE n > 5;
+-- a SELECT that computes on ARG_MAX
+SELECT LOWER(s) AS s FROM (
+    SELECT ARG_MAX(sex, n) AS s FROM (SELECT sex, SUM(age) AS n FROM visits GROUP BY sex)
+);
+-- Spark's max_by
+--: dialect spark
+SELECT max_by(sex, n) AS s FROM (SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex) t;
+
 -- == names, aliases, comments and layout
 
 -- quoted and mixed-case names

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.mechanisms import Law
+from dpframe.mechanisms import ExponentialMechanism, Law, PermuteAndFlip
 
 sys.path.insert(0, str(Path(__file__).parent))  # `from shop import session`
 
@@ -127,5 +127,7 @@ def public_sessions() -> dict[str, dp.Session]:
 
 @pytest.fixture
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every draw is 0. The library has no such switch; this replaces the law itself."""
+    """Every draw is 0, and the best is chosen. The library has no such switch; this replaces laws."""
     monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
+    for kind in (PermuteAndFlip, ExponentialMechanism):
+        monkeypatch.setattr(kind, "_choose", lambda self, gaps, source: gaps.argmin(axis=1))

@@ -431,6 +431,33 @@ SELECT ARG_MAX(ward, age) FROM visits
 --! QueryError 1:8 | shows the value of a single row | MIN_BY(ward, age)
 SELECT MIN_BY(ward, age) FROM visits
 ;
+--! QueryError 1:8 | SELECT ARG_MAX(k, n) FROM (SELECT k | ARG_MAX(ward, n)
+SELECT ARG_MAX(ward, n) FROM (SELECT ward, age AS n FROM visits)
+;
+--! SQLError 1:8 | in a query of its own | ARG_MAX(ward, n, 2)
+SELECT ARG_MAX(ward, n, 2) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! SQLError 1:8 | in a query of its own | ARG_MAX(ward, n)
+SELECT ARG_MAX(ward, n), MAX(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! SQLError 1:8 | ORDER BY n DESC LIMIT 3 | ARG_MAX(ward, n)
+SELECT ARG_MAX(ward, n), ARG_MIN(ward, n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY 1)
+;
+--! SQLError 1:11 | in a query of its own | ARG_MAX(ward, n)
+SELECT n, ARG_MAX(ward, n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! SQLError 1:8 | in a query of its own | ARG_MAX(ward, n)
+SELECT ARG_MAX(ward, n) FILTER (WHERE n > 3) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY 1)
+;
+--! SQLError 1:8 | in a query of its own | ARG_MAX(ward, n)
+SELECT ARG_MAX(ward, n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) GROUP BY n
+;
+--! SQLError 1:8 | in a query of its own | ARG_MAX(ward)
+SELECT ARG_MAX(ward) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! QueryError 1:75 | would release the units | id
+SELECT ARG_MAX(id, n) FROM (SELECT id, COUNT(*) AS n FROM visits GROUP BY id)
+;
 --! QueryError 1:13 | chosen among all values | MODE(ward)
 SELECT sex, MODE(ward) FROM visits GROUP BY sex
 ;
