@@ -110,6 +110,9 @@ CHAINS = [
     "t.group_by('ward').agg(pl.len()).sort('ward').slice(1, 2)",
     "t.group_by('ward').agg(pl.len()).top_k(1, by='len')",
     "t.group_by('ward').agg(pl.len()).bottom_k(1, by='len')",
+    "t.group_by('ward').len().sort('len', descending=True).first()",
+    "t.group_by('ward').len().select(pl.col('ward', 'len').top_k_by('len', 1))",
+    "t.group_by('ward').len().select(pl.col('len').bottom_k_by('len', 1), w=pl.col('ward').bottom_k_by('len', 1))",
     "t.group_by('ward').agg(pl.len()).sort('ward').with_columns(pl.col('len') * 10, k=1)",
     "t.group_by('ward').agg(pl.len(), pl.col('age').mean()).sort('ward').with_columns(cs.float() * 2)",
     "t.group_by('ward').agg(pl.len(), pl.col('age').mean()).sort('ward').select(cs.numeric())",
@@ -317,6 +320,28 @@ REFUSED = [
     ("t.sort('age')", "", "not sorted"),
     ("t.head(3)", "", "not sorted or cut"),
     ("t.top_k(3, by='age')", "", "not sorted or cut"),
+    ("t.select(pl.col('ward').value_counts(sort=True))", "value_counts()", "several rows"),
+    ("t.select(pl.col('ward').top_k_by('cost', 1))", "top_k_by(", "several rows"),
+    ("t.select(pl.col('ward').sort_by('cost').last())", "last()", "several rows"),
+    ("t.group_by('ward').agg(pl.col('cost').arg_max())", "arg_max()", "several rows"),
+    ("t.group_by('ward').len().select(pl.col('ward').sort_by('len').last())", "last()", ""),
+    ("t.group_by('ward').len().select(pl.col('ward').get(pl.col('len').arg_max()))", "gather", ""),
+    ("t.group_by('ward').len().sort('len').tail(1)", "", "counted from the start"),
+    (
+        "t.group_by('ward').len().select('len', pl.col('ward').top_k_by('len', 1))",
+        "",
+        "not cut to the same rows",
+    ),
+    (
+        "t.group_by('ward').len().select(pl.col('ward').top_k_by('len', pl.col('len')))",
+        "top_k_by(",
+        "no fixed number",
+    ),
+    (
+        "t.group_by('ward').len().select(pl.col('ward').top_k_by('n', 1))",
+        'pl.col("n")',
+        "no such column",
+    ),
     ("t.unique()", "tags", "cannot be compared"),
     ("t.select('ward').unique().select(pl.len())", ".unique()", "across units"),
     ("t.drop('tags').unique('ward')", ".unique()", "keeps one of several"),
@@ -371,6 +396,17 @@ def test_aggregates_go_by_their_names_in_sql(visits: dp.Frame, code: str, name: 
     assert isinstance(summary, dp.Summary)
     ((_, call),) = aggregate_of(summary._table.plan()).aggregates
     assert call.name == name
+
+
+@pytest.mark.skipif(not hasattr(pl.Expr, "max_by"), reason="this Polars has no max_by")
+def test_max_by_and_min_by_keep_the_best_group(visits: dp.Frame) -> None:
+    grouped = visits.group_by("ward").len()
+    for method, other in (("max_by", "top_k"), ("min_by", "bottom_k")):
+        chosen = grouped.select(getattr(pl.col("ward"), method)("len")).query()
+        expected = getattr(grouped, other)(1, by="len").select("ward").query()
+        assert chosen._compiled.plan == expected._compiled.plan
+    with pytest.raises(dp.QueryError, match="several rows"):
+        visits.select(pl.col("ward").max_by("cost"))
 
 
 @pytest.mark.filterwarnings("ignore::polars.exceptions.PolarsInefficientMapWarning")

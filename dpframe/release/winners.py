@@ -132,6 +132,8 @@ class Contest:
         places = {group: place for place, group in enumerate(self._order())}
         among = sorted(places[group] for group in self.ballot.among)
         words += [f"among {among}"] if len(among) < compiled.groups else []
+        weighted = compiled.table.unit_column is not None
+        words += [f"weighted in norm {layout.context.norm}"] if weighted else []
         return fingerprint(["winners", *words, f"{self.k} {self.ballot.step}", *sorted(terms)])
 
 
@@ -140,11 +142,11 @@ def contest_of(compiled: Compiled, *, with_scores: bool = False) -> Contest | No
 
     A contest shows keys alone; or, `with_scores`, numbers of the groups beside them.
     """
+    if compiled.sets:
+        return None  # totals and their groups are no rivals
     shape = _shape(compiled.plan)
     if shape is None or compiled.table.public or compiled.private or compiled.groups < 2:
         return None
-    if compiled.sets:
-        return None  # totals and their groups are no rivals
     keys = {name for name, _ in compiled.keys}
     first, *ties = shape.by
     over_keys = all(set(columns_of(expr)) <= keys for expr in (*ties, *shape.conditions))

@@ -184,9 +184,10 @@ class Harness:
             self.seen["private"] += 1
             plans = with_some_keys(tables, plans, mark, self._is_measured)
         self._check_parts(tables, plans, mark)
-        if weighted and not compiled.private and not compiled.sets and compiled.groups > 1:
+        apart = compiled.private or compiled.sets or compiled.groups < 2
+        if weighted and not apart and mark % 2 == 0:
             self.seen["some groups"] += 1
-            some = range(mark % 2, compiled.groups, 2)
+            some = range(mark // 2 % 2, compiled.groups, 2)
             self._check_parts(tables, {e: plan.among(some) for e, plan in plans.items()}, mark)
         if mark % 16 == 0:
             self._release(tables["polars", "table"], sql)

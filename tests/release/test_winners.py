@@ -81,6 +81,10 @@ def test_winners_are_found(engine: str, unit: Any, text: str, winners: list[str]
         "SELECT ward FROM visits GROUP BY ward ORDER BY COUNT(*) DESC, SUM(cost) LIMIT 1",
         "SELECT ward FROM visits GROUP BY ward ORDER BY ward LIMIT 1",
         "SELECT ward FROM visits GROUP BY ward ORDER BY COUNT(*) DESC",
+        "SELECT ward, GROUPING(ward) AS g FROM visits GROUP BY ROLLUP (ward) ORDER BY COUNT(*) LIMIT 1",
+        "SELECT ward FROM visits GROUP BY CUBE (ward) ORDER BY COUNT(*) DESC LIMIT 1",
+        "SELECT ward FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY 1 LIMIT 2) ORDER BY n LIMIT 1",
+        "SELECT w FROM (SELECT ward AS w FROM visits GROUP BY 1 ORDER BY COUNT(*) LIMIT 1) WHERE w > 'a'",
     ],
 )
 def test_other_queries_are_answered_from_noisy_numbers(text: str) -> None:
