@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import warnings
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,19 +13,22 @@ from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
-from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
+from dpframe.errors import InternalError, ParameterError, QueryError
 from dpframe.mechanisms import Source
+from dpframe.plan.bins import Shown
 from dpframe.plan.domains import Domain
 from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
 from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for, single_cost
 from dpframe.release.explain import explain, explain_contest
+from dpframe.release.histogram import Finish, Histogram
 from dpframe.release.kept_keys import kept_keys, with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key
 from dpframe.release.table import Release
+from dpframe.release.warn import warn
 from dpframe.release.winners import Contest, contest_of
 
 
@@ -86,6 +88,8 @@ class Query:
         version: Callable[[], str | None],
         asked: str,
         said: Said | None = None,
+        shown: Shown | None = None,
+        finish: Finish | None = None,
     ) -> None:
         self._asking = asking
         self._compiled = compiled
@@ -93,6 +97,9 @@ class Query:
         self._version = version
         self._asked = asked
         self._said = said or Said()
+        self._shown = shown
+        """What the answer shows, if it is a histogram; `_finish` is what is done to its counts."""
+        self._finish = finish
 
     @property
     def columns(self) -> dict[str, Domain]:
@@ -171,6 +178,10 @@ class Query:
         alone holds is shown.
         """
         cost = self._cost(epsilon, rho, share, error, confidence, delta)
+        found = self._released(cost, fresh)
+        return found if self._shown is None else Histogram.of(found, self._shown, self._finish)
+
+    def _released(self, cost: Cost, fresh: bool) -> Release:
         compiled = self._settled(fresh)
         if not compiled.aggregates and not compiled.private:
             note = "the keys are public: no row was read, at no cost"
@@ -195,7 +206,7 @@ class Query:
             parts = NoisyParts(compiled, offer.layout, offer.laws, exact)
             return Release(parts, offer.loss, self._asking.source, note=note)
         # Before the charge: where warnings are errors, nothing may be spent for no answer.
-        _warn(offer.loss, compiled, self._asking)
+        warn(offer.loss, compiled.table.size, self._asking.ledger, self._asking.budget)
         charge = self._asking.ledger.charge(
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
@@ -208,6 +219,32 @@ class Query:
             chosen = kept_keys(compiled, version) if offer.selection is not None else {}
             charge.store({**chosen, **kept_parts(parts, version)})
         return Release(reconciled(parts), offer.loss, self._asking.source)
+
+    # --- of histograms ---------------------------------------------------------------------------
+
+    def bins(self, key: str) -> int:
+        """How many bins a key has that declared values can be in."""
+        return self._compiled.public[key].n_unique()
+
+    def has_cost(self, cost: Cost) -> bool:
+        """Whether a release would have a cost, or what it costs is yet to be said."""
+        return cost.is_said or self._asking.default_share is not None
+
+    def is_known(self) -> bool:
+        """Whether it can be answered from earlier measurements, whatever their noise."""
+        return self._known(self._settled(False), Cost()) is not None
+
+    def deviation(self, cost: Cost) -> float:
+        """The predicted standard deviation of its first aggregate."""
+        return self._offer(self._compiled, self._said.cost(cost)).deviation(0)
+
+    def finished(self, finish: Finish) -> Query:
+        """The same question, with something else done to the counts of its histogram."""
+        found = copy.copy(self)
+        found._finish = finish
+        return found
+
+    # --- of winners ------------------------------------------------------------------------------
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
         """Charge the cost, then choose the best candidates; see `Session.select`."""
@@ -255,7 +292,7 @@ class Query:
     def _winners(self, contest: Contest, choice: ChoiceOffer) -> Release:
         """Charge, then choose."""
         source, loss = self._asking.source, choice.loss
-        _warn(loss, contest.compiled, self._asking)
+        warn(loss, contest.compiled.table.size, self._asking.ledger, self._asking.budget)
         charge = self._asking.ledger.charge(
             loss, asked=self._asked, mechanism=choice.name, scale=choice.scale
         )
@@ -351,33 +388,3 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query: {' '.join(self._asked.split())}>"
-
-
-def _warn(loss: Loss, compiled: Compiled, asking: Asking) -> None:
-    """Say plainly what a careful owner would want to know; all of it is public."""
-    ledger, budget = asking.ledger, asking.budget
-    refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
-    if refused or not ledger.filter.admits(ledger.spent, loss):
-        return  # the charge will say so
-    if math.isfinite(loss.epsilon) and loss.epsilon > 1:
-        warnings.warn(
-            f"this release costs epsilon {float(loss.epsilon):.3g}: above 1, one unit can change"
-            " the odds of an answer more than 2.7 times",
-            PrivacyWarning,
-            stacklevel=4,
-        )
-    size = compiled.table.size
-    if size is not None and budget.delta is not None and budget.delta * size >= 1:
-        warnings.warn(
-            f"the budget's delta {float(budget.delta):.3g} is not below 1 / {size:,} units: it"
-            " would allow the data of some unit to be released outright",
-            PrivacyWarning,
-            stacklevel=4,
-        )
-    room = ledger.filter.room(ledger.filter.after(ledger.spent, loss)).epsilon
-    if budget.epsilon is not None and room < budget.epsilon / 10:
-        warnings.warn(
-            f"the budget is nearly gone: epsilon {float(room):.3g} remains",
-            PrivacyWarning,
-            stacklevel=4,
-        )

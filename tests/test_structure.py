@@ -30,6 +30,7 @@ DOORS: dict[str, set[str]] = {
     "query": {"aggregates", "bounds", "budget", "engines", "mechanisms", "plan", "release"},
     "ranges": {"bounds", "budget", "plan", "query", "release"},
     "regression": {"budget", "declare", "plan", "release"},
+    "histogram": {"budget", "declare", "frontends", "plan", "query", "release"},
     # What a user holds: questions to be, and those that were analysed.
     "summary": {"budget", "frontends", "plan", "query", "release"},
     "frame": {"bounds", "declare", "frontends", "plan", "release", "summary"},
@@ -43,6 +44,7 @@ DOORS: dict[str, set[str]] = {
         "engines",
         "frame",
         "frontends",
+        "histogram",
         "mechanisms",
         "plan",
         "query",

@@ -5,14 +5,16 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import polars as pl
 
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 from dpframe.aggregates.refused import REFUSED
 from dpframe.bounds.analysis import Typed, condition, refused, typed
+from dpframe.bounds.bins import with_bins
 from dpframe.bounds.guard import guarded
 from dpframe.bounds.keys import (
     MOST_GROUPS,
@@ -56,6 +58,8 @@ class Compiled:
     """The private keys that were released; with them, `frame` has all groups."""
     sets: tuple[tuple[str, ...], ...] = ()
     """Several groupings, each by some of the keys; none for one by all of them."""
+    bins: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """The edges of the bins, for keys that are bins."""
 
     @property
     def awaits_keys(self) -> bool:
@@ -115,7 +119,7 @@ class Compiled:
 
 def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled:
     """Analyse a plan; whatever is not proven bounded is refused."""
-    plan = mode_as_winner(plan)
+    plan, bins = with_bins(mode_as_winner(plan), lowering)
     node = aggregate_of(plan)
     needed = [expr for _, expr in (*node.keys, *node.aggregates)]
     rows = lowering.rows(node.parent, frozenset(c for e in needed for c in columns_of(e)))
@@ -137,7 +141,7 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     compiled = Compiled(
         table, rows.source, plan, checked, keys, public, public, aggregates, found.private
     )
-    return replace(compiled, sets=node.sets)
+    return replace(compiled, sets=node.sets, bins=bins)
 
 
 def tables_of(plan: Node) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def test_the_number_of_bins_costs_nothing(bins: int) -> None:
     opened = dp.Session(dp.Budget(epsilon=1))
     opened.register("t", TABLE, columns=COLUMNS)
     table, engine = opened._tables["t"], opened._engines["t"]
-    plan = histogram_plan(table, ["x"], bins, None, [])
+    plan, _ = histogram_plan(table, ["x"], bins, None, [])
     lowering = Lowering({"t": table}, engine.is_unique)
     layout = layout_for(compile_plan(plan, lowering, engine.evaluate), 1)
     assert [s.l1 for s in layout.sensitivities] == [1]
