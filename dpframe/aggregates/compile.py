@@ -60,6 +60,8 @@ class Compiled:
     """Several groupings, each by some of the keys; none for one by all of them."""
     bins: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """The edges of the bins, for keys that are bins."""
+    written: Node | None = None
+    """The plan before its bins were written out, to be explained; None where it has none."""
 
     @property
     def awaits_keys(self) -> bool:
@@ -119,7 +121,8 @@ class Compiled:
 
 def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled:
     """Analyse a plan; whatever is not proven bounded is refused."""
-    plan, bins = with_bins(mode_as_winner(plan), lowering)
+    written = mode_as_winner(plan)
+    plan, bins = with_bins(written, lowering)
     node = aggregate_of(plan)
     needed = [expr for _, expr in (*node.keys, *node.aggregates)]
     rows = lowering.rows(node.parent, frozenset(c for e in needed for c in columns_of(e)))
@@ -141,7 +144,7 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     compiled = Compiled(
         table, rows.source, plan, checked, keys, public, public, aggregates, found.private
     )
-    return replace(compiled, sets=node.sets, bins=bins)
+    return replace(compiled, sets=node.sets, bins=bins, written=written)
 
 
 def tables_of(plan: Node) -> tuple[str, ...]:

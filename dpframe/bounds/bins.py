@@ -18,7 +18,7 @@ from dpframe.bounds.analysis import typed
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.errors import ParameterError, UnboundedError
-from dpframe.plan.bins import HIGH, LOW, Closed, bins_in
+from dpframe.plan.bins import HIGH, LOW, Closed, bins_in, edges_fix, pointer
 from dpframe.plan.domains import Domain, Type, type_of_value
 from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, literal, transform
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, aggregate_of
@@ -89,9 +89,10 @@ def _edges(call: Call, domain: Domain) -> Edges:
     if not domain.is_bounded or domain.type in (Type.BOOL, Type.TEXT) or _is_too_wide(domain):
         name = _name(call)
         raise UnboundedError(
-            f"{name} has no range to be cut into bins{_pointer(call)}",
+            f"{name} has no range to be cut into bins{pointer(call.place)}",
             why="bins that follow the data would tell of it",
-            fix=f'edges=[...], or session.register(..., columns={{"{name}": dp.Range(low, high)}})',
+            fix=f'{edges_fix(call.place)}, or session.register(..., columns={{"{name}":'
+            " dp.Range(low, high)})",
         )
     if domain.low == domain.high:
         return (domain.low, domain.high)
@@ -117,10 +118,6 @@ def _name(call: Call) -> str:
     return names[0] if len(names) == 1 else "the expression"
 
 
-def _pointer(call: Call) -> str:
-    return call.place.pointer() if call.place is not None else ""
-
-
 def _edge(number: int, low: float, width: float, closed: Closed) -> float:
     """The end between two bins of even width, such that rows with this value are on its side.
 
@@ -144,9 +141,9 @@ def _given(call: Call, domain: Domain, given: Edges) -> Edges:
     if not fitting or any(not a < b for a, b in itertools.pairwise(given)):
         raise ParameterError(
             f"edges= for {_name(call)} are not at least two rising values of its type"
-            f"{_pointer(call)}",
+            f"{pointer(call.place)}",
             why="each bin reaches from one edge to the next",
-            fix="edges=[0, 18, 65, 110]",
+            fix=edges_fix(call.place),
         )
     return given
 

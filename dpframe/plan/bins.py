@@ -37,41 +37,55 @@ def binned(
     place: Origin | None = None,
 ) -> Call:
     """The key that says in which bin a value is: of even width, or between given edges."""
-    called = place.text() if place is not None else getattr(expr, "name", "the expression")
-    pointer = place.pointer() if place is not None else ""
+    called = getattr(expr, "name", "the expression")
     if (bins is None) == (edges is None):
         raise ParameterError(
-            f"a histogram of {called} takes either bins= or edges={pointer}",
+            f"a histogram of {called} takes either bins= or edges={pointer(place)}",
             why="only columns with declared keys have bins of their own",
-            fix="bins=20, or edges=[0, 18, 65, 110]",
+            fix=f"{bins_fix(place)}, or {edges_fix(place)}",
         )
     if edges is not None:
-        return Call(BINS, (expr,), (None, _given(called, pointer, edges), closed), place)
+        return Call(BINS, (expr,), (None, _given(edges, place), closed), place)
     if isinstance(bins, bool) or not isinstance(bins, Integral) or not 1 <= int(bins) <= MOST_BINS:
         raise ParameterError(
-            f"bins={bins!r} is not a whole number from 1 to {MOST_BINS:,}{pointer}",
+            f"bins={bins!r} is not a whole number from 1 to {MOST_BINS:,}{pointer(place)}",
             why="each bin is released with noise of its own",
-            fix="bins=20",
+            fix=bins_fix(place),
         )
     return Call(BINS, (expr,), (int(bins), None, closed), place)
 
 
-def _given(called: str, pointer: str, edges: Any) -> tuple[Any, ...]:
-    """Edges that are at least numbers or times; whether they fit the value is seen later."""
+def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
+    """Edges that are numbers or times, else none; whether they fit the value is seen later."""
     listed = isinstance(edges, Sequence) or hasattr(edges, "__array__")
     # Numbers of numpy become those of Python.
     each = tuple(e.item() if hasattr(e, "item") else e for e in edges) if listed else ()
     numbers = all(isinstance(e, Real) and not isinstance(e, bool) for e in each)
-    times = all(isinstance(e, date) for e in each)
-    if isinstance(edges, str) or not (numbers or times):
+    if not numbers and not all(isinstance(e, date) for e in each):
         each = ()
     if len(each) - 1 > MOST_BINS:
         raise ParameterError(
-            f"{len(each) - 1:,} bins are too many{pointer}",
+            f"{len(each) - 1:,} bins are too many{pointer(place)}",
             why=f"a column may have {MOST_BINS:,}; each is released with noise of its own",
-            fix="edges=[0, 18, 65, 110]",
+            fix=edges_fix(place),
         )
     return each
+
+
+def pointer(place: Origin | None) -> str:
+    """Where it was written, for an error."""
+    return "" if place is None else place.pointer()
+
+
+def bins_fix(place: Origin | None) -> str:
+    """How a number of bins is written, there."""
+    return "bins=20" if place is None else place.advice("HISTOGRAM(x, 20)")
+
+
+def edges_fix(place: Origin | None) -> str:
+    """How edges are written, there."""
+    edges = "[0, 18, 65, 110]"
+    return f"edges={edges}" if place is None else place.advice(f"HISTOGRAM(x, {edges})")
 
 
 def bins_in(exprs: Sequence[Expr]) -> Iterator[Call]:

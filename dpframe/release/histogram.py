@@ -27,8 +27,8 @@ from dpframe.release.noisy import ROW
 from dpframe.release.nonnegative import nearest_counts
 from dpframe.release.table import CONFIDENCE, Release
 
-_MOST_DRAWN = 16_000_000
-"""Noise that is drawn again for error bars; fewer draws where there are many bins."""
+_DRAWN = 4_000_000
+"""Noise that is drawn again for error bars, all bins together."""
 
 _MOST_ADJUSTED = 4_000
 """Counts up to which a public total makes error bars smaller; beyond, it would not show."""
@@ -189,9 +189,9 @@ class Histogram(Release):
             return {}
         if not isinstance(confidence, float | int) or not 0 < confidence < 1:
             super()._bounds(confidence)  # which refuses it
-        draws = min(20_000, max(2_000, math.ceil(100 / (1 - confidence))))
         cells = max(1, sum(self._ladder.sizes) * self._drawn_groups)
-        errors = self._errors(max(500, min(draws, _MOST_DRAWN // cells)))
+        fewest = min(5_000, max(2_000, math.ceil(100 / (1 - confidence))))
+        errors = self._errors(min(20_000, max(fewest, _DRAWN // cells)))
         found = {}
         for name, runs in drawn.items():
             sums = np.abs(np.rint(self._sums(errors, runs)))
