@@ -57,6 +57,9 @@ class Histogram(Release):
     _runs: Mapping[str, Runs]
     _numbers: NDArray[np.int64]
     """The numbers of the bins that declared values can be in."""
+    _groups: int
+    _drawn: dict[int, Floats]
+    """Errors that were drawn, by their number: ranges have the same ones."""
 
     @classmethod
     def of(cls, release: Release, shown: Shown, finish: Finish | None = None) -> Histogram:
@@ -69,6 +72,8 @@ class Histogram(Release):
         rows = compiled.groupings[0].frame
         groups = rows.select(k for k, _ in compiled.keys[: len(shown.by)]).unique().height
         per_group = rows.height // max(1, groups if shown.by else 1)
+        found._groups = rows.height // max(1, per_group)
+        found._drawn = {}
         numbers = np.arange(per_group)
         if shown.low is not None:
             numbers = rows[shown.keys[0]].head(per_group).to_numpy()
@@ -91,10 +96,6 @@ class Histogram(Release):
     def edges(self) -> tuple[Any, ...]:
         """The ends of the bins, of a histogram of one column with bins."""
         return tuple(self._parts.compiled.bins.get(self._shown.keys[0], ()))
-
-    @property
-    def _groups(self) -> int:
-        return self._parts.compiled.groupings[0].frame.height // max(1, self._ladder.bins)
 
     @cached_property
     def _counts(self) -> Floats:
@@ -121,12 +122,16 @@ class Histogram(Release):
         return table.size if known else None
 
     def _with_total(self, counts: Floats, total: float) -> Floats:
-        """The counts that add up to a total and are nearest, as the covariance of noise measures."""
+        """The counts that add up to a total and are nearest, as the covariance of noise measures.
+
+        The last two axes are groups and bins.
+        """
         weights = (
-            self._ladder.spread.sum(axis=0) if self._ladder.cells else np.ones(counts.shape[1])
+            self._ladder.spread.sum(axis=0) if self._ladder.cells else np.ones(counts.shape[-1])
         )
-        share = weights / (weights.sum() * len(counts))
-        found: Floats = counts + (total - counts.sum()) * share
+        share = weights / (weights.sum() * counts.shape[-2])
+        missing = total - counts.sum(axis=(-2, -1), keepdims=True)
+        found: Floats = counts + missing * share
         return found
 
     @cached_property
@@ -191,10 +196,12 @@ class Histogram(Release):
             super()._bounds(confidence)  # which refuses it
         cells = max(1, sum(self._ladder.sizes) * self._drawn_groups)
         fewest = min(5_000, max(2_000, math.ceil(100 / (1 - confidence))))
-        errors = self._errors(min(20_000, max(fewest, _DRAWN // cells)))
+        draws = min(10_000, max(fewest, _DRAWN // cells))
+        if draws not in self._drawn:
+            self._drawn[draws] = self._errors(draws)
         found = {}
         for name, runs in drawn.items():
-            sums = np.abs(np.rint(self._sums(errors, runs)))
+            sums = np.abs(np.rint(self._sums(self._drawn[draws], runs)))
             half = np.quantile(sums, confidence, axis=0, method="inverted_cdf")
             found[name] = np.tile(half, self._groups)
         return found
@@ -217,8 +224,7 @@ class Histogram(Release):
         ]
         errors = self._ladder.estimate(levels)
         if self._total is not None and groups == self._groups:
-            apart = errors.reshape(draws, groups, -1)
-            errors = np.stack([self._with_total(one, 0) for one in apart])[:, 0]
+            errors = self._with_total(errors.reshape(draws, groups, -1), 0)[:, 0]
         return errors
 
     def redraws(self, draws: int) -> pl.DataFrame:
