@@ -74,7 +74,7 @@ def test_error_bars_of_counts_sums_and_ranges_cover(
     )
     for name, expected in (("count", exact), ("cumulative", exact.cumsum(axis=1))):
         each = covered(release, name, expected).mean(axis=0)
-        assert 0.93 <= each.min(), name
+        assert each.min() >= 0.93, name
         assert each.max() <= 0.98, name
     for low, high in [(0, 5), (3, 4), (2, 14), (7, 16)]:
         expected = exact[:, low:high].sum(axis=1, keepdims=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -66,8 +67,8 @@ def test_the_error_of_a_range_grows_with_the_logarithm_of_the_bins(norm: int) ->
     flat = [math.sqrt(Ladder(bins).range_variance()) for bins in sizes]
     errors = [best(bins) for bins in sizes]
     # Each step has four times the bins: twice the error if they are added up one by one.
-    assert all(1.9 < later / earlier < 2.1 for earlier, later in zip(flat, flat[1:], strict=False))
-    steps = [later - earlier for earlier, later in zip(errors, errors[1:], strict=False)]
-    assert all(later / earlier < 1.6 for earlier, later in zip(errors, errors[1:], strict=False))
+    assert all(1.9 < later / earlier < 2.1 for earlier, later in itertools.pairwise(flat))
+    steps = [later - earlier for earlier, later in itertools.pairwise(errors)]
+    assert all(later / earlier < 1.6 for earlier, later in itertools.pairwise(errors))
     assert max(steps) < 3  # about the same for each step, as a logarithm has it
     assert errors[-1] < flat[-1] / 2
