@@ -27,6 +27,7 @@ from dpframe.frame import Frame, GroupBy
 from dpframe.namespace import DPNamespace
 from dpframe.query import Query
 from dpframe.release.choice import Choice
+from dpframe.release.histogram import Histogram
 from dpframe.release.table import Release
 from dpframe.session import Session
 from dpframe.summary import Summary
@@ -41,6 +42,7 @@ __all__ = [
     "EngineError",
     "Frame",
     "GroupBy",
+    "Histogram",
     "InternalError",
     "Keys",
     "Ledger",

@@ -36,9 +36,15 @@ def html_bars(frame: pl.DataFrame, bounds: Bounds, name: str, caption: str) -> s
 
 
 def _readable(frame: pl.DataFrame, bounds: Bounds) -> pl.DataFrame:
-    """Ends of bins with no more digits than a reader looks at: 0.3, not 0.30000000000000004."""
-    ends = [n for n, kind in frame.schema.items() if kind.is_float() and n not in bounds]
-    return frame.with_columns(pl.col(ends).round_sig_figs(10)) if ends else frame
+    """Ends of bins with no more digits than tell them apart: 0.3, not 0.30000000000000004."""
+    shorter = []
+    for name, kind in frame.schema.items():
+        if kind.is_float() and name not in bounds:
+            steps = frame[name].unique().sort().diff().drop_nulls()
+            finest = float(steps.min() or 1)  # type: ignore[arg-type]
+            digits = min(12, max(1, 2 - math.floor(math.log10(finest))))
+            shorter.append(pl.col(name).round(digits))
+    return frame.with_columns(shorter)
 
 
 def _spans(frame: pl.DataFrame, bounds: Bounds, name: str) -> list[tuple[float, float, float]]:
