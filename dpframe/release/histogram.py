@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -70,16 +70,15 @@ class Histogram(Release):
         found._shown, found._finish = shown, finish or Finish()
         compiled = found._parts.compiled
         rows = compiled.groupings[0].frame
-        groups = rows.select(k for k, _ in compiled.keys[: len(shown.by)]).unique().height
-        per_group = rows.height // max(1, groups if shown.by else 1)
+        numbers = _numbers(rows, len(shown.by), shown)
+        if numbers is None:  # groups that have different bins: none of their ranges are alike
+            found._shown = replace(shown, by=(), low=None)
+            numbers = np.arange(rows.height)
+        per_group = len(numbers)
+        found._numbers = numbers
         found._groups = rows.height // max(1, per_group)
         found._drawn = {}
-        numbers = np.arange(per_group)
-        if shown.low is not None:
-            numbers = rows[shown.keys[0]].head(per_group).to_numpy()
-        height = max(1, len(compiled.sets))
-        found._ladder = Ladder.over(numbers, shown.ladder, height)
-        found._numbers = numbers
+        found._ladder = Ladder.over(numbers, shown.ladder, max(1, len(compiled.sets)))
         each = np.arange(per_group)
         found._runs = {shown.count: (each, each + 1)}
         if found._finish.cumulative:
@@ -313,6 +312,18 @@ class Histogram(Release):
         elif self._finish.nonnegative:
             lines.append("counts below 0 were raised to 0: nearly empty bins come out too large")
         return "\n".join(lines)
+
+
+def _numbers(rows: pl.DataFrame, by: int, shown: Shown) -> NDArray[np.int64] | None:
+    """The numbers of the bins of every group; None where groups have different ones."""
+    groups = rows.select(rows.columns[:by]).unique().height if by else 1
+    size = rows.height // max(1, groups)
+    if shown.low is None:
+        return np.arange(size)
+    numbers = rows[shown.keys[0]].to_numpy()
+    if rows.height != groups * size or (numbers.reshape(groups, size) != numbers[:size]).any():
+        return None
+    return numbers[:size]
 
 
 def _is_close(edge: Any, value: Any) -> bool:

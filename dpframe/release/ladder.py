@@ -11,6 +11,7 @@ under Gaussian, not with the number of bins (Hay et al. 2010; Qardaji, Yang and 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_MOST_LEVELS = 7
+_MOST_LEVELS = 6
 
 
 @dataclass(frozen=True)
@@ -51,28 +52,38 @@ class Ladder:
         return [self.bins, *(int(one.max()) + 1 for one in self.cells)]
 
     @cached_property
+    def blocks(self) -> list[slice]:
+        """The bins of each cell of the coarsest level: bins of different ones are independent."""
+        starts = np.unique(self.cells[-1], return_index=True)[1].tolist()
+        return [slice(*ends) for ends in itertools.pairwise([*starts, self.bins])]
+
+    @cached_property
     def spread(self) -> Floats:
         """The covariance P of the estimated bins, in units of the variance of the noise.
 
-        Cells of a level are unions of those of the level below, so P is diagonal in blocks, and
-        each level takes one step of Sherman and Morrison's formula in every block.
+        Cells of a level are unions of those of the level below, so each level takes one step of
+        Sherman and Morrison's formula in every cell.
         """
         spread = np.eye(self.bins)
-        for cells in self.cells:
-            sums = _added(spread, cells)  # of each row over each cell
-            inside = np.take_along_axis(sums, cells[:, None], axis=1)[:, 0]
-            totals = np.bincount(cells, inside)
-            spread = spread - (sums / (1 + totals)) @ sums.T
+        for block in self.blocks if self.cells else []:
+            own = spread[block, block]
+            for level in self.cells:
+                cells = level[block] - level[block.start]
+                sums = _added(own, cells)  # of each row over each cell
+                inside = np.take_along_axis(sums, cells[:, None], axis=1)[:, 0]
+                own = own - (sums / (1 + np.bincount(cells, inside))) @ sums.T
+            spread[block, block] = own
         return spread
 
     def estimate(self, levels: Sequence[Floats]) -> Floats:
         """The bins from the counts of every level; rows are groups, or draws of noise."""
         if not self.cells:
             return levels[0]
-        total = levels[0].astype(np.float64)
+        found: Floats = levels[0].astype(np.float64)
         for counts, cells in zip(levels[1:], self.cells, strict=True):
-            total = total + counts[:, cells]
-        found: Floats = total @ self.spread
+            found = found + counts[:, cells]
+        for block in self.blocks:
+            found[:, block] = found[:, block] @ self.spread[block, block]
         return found
 
     def range_variance(self) -> float:
@@ -98,7 +109,7 @@ def shapes(bins: int) -> list[tuple[int, int]]:
     """Branchings and heights worth comparing: for each height, the least even branching.
 
     >>> shapes(100)
-    [(10, 2), (5, 3), (4, 4), (3, 5), (2, 7)]
+    [(10, 2), (5, 3), (4, 4), (3, 5)]
     """
     found: dict[int, int] = {}
     for height in range(2, _MOST_LEVELS + 1):

@@ -352,3 +352,22 @@ def test_groups_may_be_chosen_privately() -> None:
     found = opened.histogram("t", "v", bins=2, by="name", epsilon=1, delta=1e-5)
     assert found.frame["name"].to_list() == ["a", "a", "b", "b"]
     assert found.between(0, 1).frame["name"].to_list() == ["a", "b"]
+
+
+def test_groups_of_the_value_itself_have_bins_of_their_own(session: dp.Session) -> None:
+    """Whoever is older than 60 is in no lower bin: such groups are not there, and have no ranges."""
+    sql = "SELECT age > 60 AS old, HISTOGRAM(age, 4) AS n FROM t GROUP BY old"
+    found = session.sql(sql, epsilon=1)
+    rows = [
+        (
+            old,
+            low,
+            sum((TABLE["age"] >= low) & (TABLE["age"] < high) & ((TABLE["age"] > 60) == old)),
+        )
+        for old, low, high in [(False, 0, 27.5), (False, 27.5, 55), (False, 55, 82.5)]
+        + [(True, 55, 82.5), (True, 82.5, 111)]
+    ]
+    assert [(bool(a), b, d) for a, b, _, d in found.frame.drop_nulls().rows()] == rows
+    assert isinstance(found, dp.Histogram)
+    with pytest.raises(dp.ParameterError, match="no ranges of bins"):
+        found.between(0, 55)
