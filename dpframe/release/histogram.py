@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpframe.bounds.keys import covers_every_row
+from dpframe.bounds.rows import Stored
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import Source
 from dpframe.plan.bins import Shown
@@ -118,7 +119,9 @@ class Histogram(Release):
             return None
         finest = compiled.groupings[0]
         covered = all(covers_every_row(key, finest.public[name]) for name, key in finest.keys)
-        known = compiled.where is None and not compiled.private and covered
+        # Joined or grouped rows are there or not, so their number is never public.
+        whole = compiled.where is None and isinstance(compiled.source, Stored)
+        known = whole and not compiled.private and covered
         return table.size if known else None
 
     def _with_total(self, counts: Floats, total: float) -> Floats:
@@ -171,7 +174,7 @@ class Histogram(Release):
         plain = not self._ladder.cells and self._total is None
         single = [n for n, (first, last) in self._runs.items() if np.all(last - first == 1)]
         halves = {}
-        if plain and single and single[0] in self._finished.columns:
+        if plain and single:  # the law of the noise says it exactly
             low, high = super()._bounds(confidence)[self._shown.count]
             self._intervals.pop(confidence)
             halves[single[0]] = (high - low) / 2

@@ -352,6 +352,13 @@ def test_groups_may_be_chosen_privately() -> None:
     found = opened.histogram("t", "v", bins=2, by="name", epsilon=1, delta=1e-5)
     assert found.frame["name"].to_list() == ["a", "a", "b", "b"]
     assert found.between(0, 1).frame["name"].to_list() == ["a", "b"]
+    levels = opened.histogram(
+        "t", "v", bins=50, by="name", hierarchical=True, epsilon=1, delta=1e-5, fresh=True
+    )
+    assert levels._ladder.height > 1
+    ones = levels.between(0.5, 1).frame
+    assert ones["name"].to_list() == ["a", "b"]
+    assert (abs(ones["count"] - 200) < 100).all()
 
 
 def test_groups_of_the_value_itself_have_bins_of_their_own(session: dp.Session) -> None:
