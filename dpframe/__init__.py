@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpframe.frame import Frame, GroupBy
     from dpframe.query import Query
     from dpframe.release.choice import Choice
+    from dpframe.release.histogram import Histogram
     from dpframe.release.table import Release
     from dpframe.session import Session
     from dpframe.summary import Summary
@@ -52,6 +53,7 @@ __all__ = [
     "EngineError",
     "Frame",
     "GroupBy",
+    "Histogram",
     "InternalError",
     "Keys",
     "Ledger",
@@ -78,6 +80,7 @@ _HOMES = {
     "Choice": "release.choice",
     "Frame": "frame",
     "GroupBy": "frame",
+    "Histogram": "release.histogram",
     "Keys": "declare",
     "Ledger": "budget.ledger",
     "Loss": "budget.loss",

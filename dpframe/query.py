@@ -2,79 +2,32 @@
 
 from __future__ import annotations
 
-import math
-import sys
-import warnings
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.budget.budget import Budget
+from dpframe.asking import Asking, Said
 from dpframe.budget.exact import Number
-from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
-from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
-from dpframe.mechanisms import Source
+from dpframe.errors import InternalError, ParameterError, QueryError
+from dpframe.plan.bins import Shown
 from dpframe.plan.domains import Domain
 from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
 from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for, single_cost
 from dpframe.release.explain import explain, explain_contest
+from dpframe.release.histogram import Finish, Histogram
 from dpframe.release.kept_keys import kept_keys, with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, public_values
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key, with_few_keys
 from dpframe.release.table import Release
+from dpframe.release.warn import warn
 from dpframe.release.winners import Contest, contest_of
 from dpframe.release.winners_first import WinnersFirst, known_winners_first, winners_first
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """On whose account a question is asked."""
-
-    ledger: Ledger
-    budget: Budget
-    """What `share=` is a share of: the analyst's own budget, or the session's."""
-    source: Source
-    queries: int | None
-
-    @property
-    def default_share(self) -> Fraction | None:
-        """The share that a query costs when nothing is said."""
-        return None if self.queries is None else Fraction(1, self.queries)
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the text of a question itself says about its cost."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-
-    def cost(self, given: Cost) -> Cost:
-        """The cost that was said, in the text or beside it; not in both places."""
-        if self.epsilon is None:
-            return given
-        if given.is_said:
-            raise ParameterError(
-                "the cost is said twice",
-                why=f"the statement itself has OPTIONS(epsilon = {float(self.epsilon):g})",
-                fix="leave it out of the call, or out of the statement",
-            )
-        return replace(given, epsilon=self.epsilon)
-
-    def check(self, loss: Loss) -> None:
-        """Refuse what would cost more delta than the text allows."""
-        if self.delta is not None and loss.delta > self.delta:
-            raise QueryError(
-                f"the answer costs delta {float(loss.delta):.3g}",
-                why=f"the statement itself has OPTIONS(delta = {float(self.delta):g})",
-                fix="declare the keys with dp.Keys([...]), or allow more delta",
-            )
 
 
 class Query:
@@ -88,6 +41,8 @@ class Query:
         version: Callable[[], str | None],
         asked: str,
         said: Said | None = None,
+        shown: Shown | None = None,
+        finish: Finish | None = None,
     ) -> None:
         self._asking = asking
         self._compiled = compiled
@@ -95,6 +50,9 @@ class Query:
         self._version = version
         self._asked = asked
         self._said = said or Said()
+        self._shown = shown
+        """What the answer shows, if it is a histogram; `_finish` is what is done to its counts."""
+        self._finish = finish
 
     @property
     def columns(self) -> dict[str, Domain]:
@@ -180,11 +138,14 @@ class Query:
 
     def warn(self, loss: Loss) -> None:
         """Warn of what a loss on the account of this question means, before it is charged."""
-        _warn(loss, self._compiled, self._asking)
+        warn(loss, self._compiled.table.size, self._asking.ledger, self._asking.budget)
 
     def answer(self, cost: Cost, *, fresh: bool, warned: bool = False) -> Release:
         """Release at a cost; `warned` if what there is to warn of was said before."""
-        cost = self._checked(cost)
+        found = self._released(self._checked(cost), fresh, warned)
+        return found if self._shown is None else Histogram.of(found, self._shown, self._finish)
+
+    def _released(self, cost: Cost, fresh: bool, warned: bool) -> Release:
         compiled = self._settled(fresh)
         if not compiled.aggregates and not compiled.private:
             note = "the keys are public: no row was read, at no cost"
@@ -202,7 +163,7 @@ class Query:
         loss = offer.loss if contest is None else contest[1].loss
         # Before the charge: where warnings are errors, nothing may be spent for no answer.
         if not warned and not compiled.table.public:
-            _warn(loss, compiled, self._asking)
+            self.warn(loss)
         if contest is not None:
             return self._winners(*contest)
         if compiled.table.public:
@@ -229,6 +190,32 @@ class Query:
                 chosen = offer.kept(compiled, version)
             charge.store({**chosen, **kept_parts(parts, version)})
         return Release(reconciled(parts), offer.loss, source, note=note)
+
+    # --- of histograms ---------------------------------------------------------------------------
+
+    def bins(self, key: str) -> int:
+        """How many bins a key has that declared values can be in."""
+        return self._compiled.public[key].n_unique()
+
+    def has_cost(self, cost: Cost) -> bool:
+        """Whether a release would have a cost, or what it costs is yet to be said."""
+        return cost.is_said or self._asking.default_share is not None
+
+    def is_known(self) -> bool:
+        """Whether it can be answered from earlier measurements, whatever their noise."""
+        return self._known(self._settled(False), Cost()) is not None
+
+    def deviation(self, cost: Cost) -> float:
+        """The predicted standard deviation of its first aggregate."""
+        return self._offer(self._compiled, self._said.cost(cost)).deviation(0)
+
+    def finished(self, finish: Finish) -> Query:
+        """The same question, with something else done to the counts of its histogram."""
+        found = copy.copy(self)
+        found._finish = finish
+        return found
+
+    # --- of winners ------------------------------------------------------------------------------
 
     def choose(self, cost: Cost, *, k: int, largest: bool) -> Choice:
         """Charge the cost, then choose the best candidates; see `Session.select`."""
@@ -372,46 +359,3 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query: {' '.join(self._asked.split())}>"
-
-
-def _warn(loss: Loss, compiled: Compiled, asking: Asking) -> None:
-    """Say plainly what a careful owner would want to know; all of it is public."""
-    ledger, budget = asking.ledger, asking.budget
-    refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
-    if refused or not ledger.filter.admits(ledger.spent, loss):
-        return  # the charge will say so
-    level = _level_of_caller()
-    if math.isfinite(loss.epsilon) and loss.epsilon > 1:
-        warnings.warn(
-            f"this release costs epsilon {float(loss.epsilon):.3g}: above 1, one unit can change"
-            " the odds of an answer more than 2.7 times",
-            PrivacyWarning,
-            stacklevel=level,
-        )
-    size = compiled.table.size
-    if size is not None and budget.delta is not None and budget.delta * size >= 1:
-        warnings.warn(
-            f"the budget's delta {float(budget.delta):.3g} is not below 1 / {size:,} units: it"
-            " would allow the data of some unit to be released outright",
-            PrivacyWarning,
-            stacklevel=level,
-        )
-    room = ledger.filter.room(ledger.filter.after(ledger.spent, loss)).epsilon
-    if budget.epsilon is not None and room < budget.epsilon / 10:
-        warnings.warn(
-            f"the budget is nearly gone: epsilon {float(room):.3g} remains",
-            PrivacyWarning,
-            stacklevel=level,
-        )
-
-
-def _level_of_caller() -> int:
-    """How many calls up from `_warn` the user's own code is, which a warning should name."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__package__", "") in _PACKAGES:
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-_PACKAGES = ("dpframe",)
-"""The modules between the user and a query: all that a question is asked through."""

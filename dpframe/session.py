@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpframe.aggregates.compile import compile_plan, tables_of
+from dpframe.asking import Asking, Said
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
@@ -20,20 +21,22 @@ from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit
 from dpframe.engines.sources import EngineName
 from dpframe.errors import ParameterError, QueryError
 from dpframe.frame import Frame
-from dpframe.frontends.histograms import histogram_plan
+from dpframe.histogram import Histograms
 from dpframe.mechanisms import Source
+from dpframe.plan.bins import Shown, shown_by
 from dpframe.plan.nodes import Node
-from dpframe.query import Asking, Query, Said
+from dpframe.query import Query
 from dpframe.ranges import Learning, open_arguments
 from dpframe.regression import Regression, Scales
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
+from dpframe.release.histogram import Finish
 from dpframe.release.noisy import PostProcessing
 from dpframe.release.selection import refuse_crowded, refuse_without_delta
 from dpframe.release.table import Release
 
 
-class Session:
+class Session(Histograms):
     """Tables, and one budget that every answer about them draws on.
 
     >>> import polars as pl
@@ -225,56 +228,6 @@ class Session:
         cost = Cost(epsilon, rho, share)
         return self.query(text, keys=keys, dialect=dialect).choose(cost, k=k, largest=largest)
 
-    def histogram(
-        self,
-        table: str,
-        column: str | Sequence[str],
-        *,
-        bins: int | None = None,
-        edges: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
-        by: str | Sequence[str] = (),
-        nonnegative: bool = False,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        share: Number | None = None,
-        error: Number | None = None,
-        confidence: float | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """Count the rows in each bin of a column, or of two columns at once.
-
-        `bins` cuts the declared range evenly, `edges` are the ends of the bins (of two columns,
-        `edges={"age": [...]}`), and a column with declared keys has a bin for each. `by` names
-        columns whose groups are counted apart. One unit changes all bins together by no more than
-        its weight, so bins are not paid for singly. `nonnegative` raises counts below 0 to 0: then
-        bins that are nearly empty come out too large on average, and so do sums over many bins.
-
-        >>> import polars as pl
-        >>> session = Session(Budget(epsilon=1))
-        >>> session.register("people", pl.DataFrame({"age": [31]}), columns={"age": Range(0, 110)})
-        >>> session.histogram("people", "age", bins=11, epsilon=0.5).frame.columns
-        ['low', 'high', 'count']
-        """
-        columns = [column] if isinstance(column, str) else list(column)
-        groups = [by] if isinstance(by, str) else list(by)
-        known = self.table(table).columns
-        for name in (*columns, *groups):
-            if name not in known:
-                raise QueryError(
-                    f"{name!r} is not a column of {table}",
-                    why=f"its columns are {', '.join(known)}",
-                    fix=f'session.histogram("{table}", "{known[0]}", bins=20, epsilon=0.1)',
-                )
-        plan = histogram_plan(
-            self._tables[table], columns, bins, edges, groups, nonnegative=nonnegative
-        )
-        asked = f"histogram of {', '.join(columns)}" + (
-            f" by {', '.join(groups)}" if groups else ""
-        )
-        return self._analysed(plan, f"{asked} in {table}").release(
-            epsilon=epsilon, rho=rho, share=share, error=error, confidence=confidence, fresh=fresh
-        )
-
     def linear_regression(
         self,
         table: str,
@@ -339,6 +292,8 @@ class Session:
         asked: str,
         keys: Mapping[str, Iterable[Any]] | None = None,
         said: Said | None = None,
+        shown: Shown | None = None,
+        finish: Finish | None = None,
     ) -> Query:
         engine, lowering = self._catalog.lowering(plan, keys)
         compiled = compile_plan(plan, lowering, engine.evaluate)
@@ -348,7 +303,16 @@ class Session:
             refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         names = tables_of(plan)
-        return Query(asking, compiled, engine, lambda: self._catalog.version(names), asked, said)
+        return Query(
+            asking,
+            compiled,
+            engine,
+            lambda: self._catalog.version(names),
+            asked,
+            said,
+            shown or shown_by(plan),
+            finish,
+        )
 
     def _learning(
         self, text: str, keys: Mapping[str, Iterable[Any]] | None, dialect: str

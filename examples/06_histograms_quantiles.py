@@ -47,6 +47,18 @@ print(session.histogram("visits", "age", bins=11, epsilon=0.25))
 heading("or it is cut at given edges, for each ward apart")
 print(session.histogram("visits", "cost", edges=[0, 500, 1_000, 10_000], by="ward", epsilon=0.25))
 
+heading("the same in SQL and in Polars; the first is free, for it was asked before")
+print(session.sql("SELECT HISTOGRAM(age, 11) FROM visits"))
+print(session.table("visits").select(pl.col("age").hist([0, 18, 65, 110])).release(epsilon=0.25))
+
+heading("sums of many bins: coarser bins are counted too, and all agree")
+costs = session.histogram("visits", "cost", bins=200, cumulative=True, epsilon=0.25)
+print(costs.between(0, 1_000))
+print(f"the last of {len(costs)} cumulative counts: {costs.frame['cumulative'][-1]:,} of {rows:,}")
+
+heading("counts that could be counts: not negative, and they add up")
+print(session.histogram("visits", "cost", bins=12, consistent=True, epsilon=0.25))
+
 heading("all quantiles of a column share one measurement")
 quartiles = """
     SELECT ward, QUANTILE_CONT(cost, 0.25) AS q1, MEDIAN(cost) AS q2, QUANTILE_CONT(cost, 0.75) AS q3

@@ -5,14 +5,16 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import polars as pl
 
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 from dpframe.aggregates.refused import REFUSED
 from dpframe.bounds.analysis import Typed, condition, refused, typed
+from dpframe.bounds.bins import with_bins
 from dpframe.bounds.guard import guarded
 from dpframe.bounds.keys import (
     MOST_GROUPS,
@@ -64,6 +66,10 @@ class Compiled:
     """Several groupings, each by some of the keys; none for one by all of them."""
     only: tuple[int, ...] = ()
     """Which public groups `frame` has, if not all: rows of others belong to none."""
+    bins: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """The edges of the bins, for keys that are bins."""
+    written: Node | None = None
+    """The plan before its bins were written out, to be explained; None where it has none."""
 
     @property
     def awaits_keys(self) -> bool:
@@ -127,7 +133,8 @@ class Compiled:
 
 def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled:
     """Analyse a plan; whatever is not proven bounded is refused."""
-    plan = mode_as_winner(plan)
+    written = mode_as_winner(plan)
+    plan, bins = with_bins(written, lowering)
     node = aggregate_of(plan)
     needed = [expr for _, expr in (*node.keys, *node.aggregates)]
     rows = lowering.rows(node.parent, frozenset(c for e in needed for c in columns_of(e)))
@@ -149,7 +156,7 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     compiled = Compiled(
         table, rows.source, plan, checked, keys, public, public, aggregates, found.private
     )
-    return replace(compiled, sets=node.sets)
+    return replace(compiled, sets=node.sets, bins=bins, written=written)
 
 
 def tables_of(plan: Node) -> tuple[str, ...]:

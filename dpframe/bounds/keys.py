@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from dpframe.bounds.analysis import Typed, refused
+from dpframe.bounds.analysis import Typed, refused, typed
 from dpframe.errors import QueryError
 from dpframe.plan.domains import Domain, Type, number_of_values, possible_values
-from dpframe.plan.exprs import Column, columns_of
+from dpframe.plan.exprs import Column, Expr, columns_of, transform
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import GROUPING
@@ -200,6 +200,9 @@ def _component(
     inputs = tuple(dict.fromkeys(c for _, key in members for c in columns_of(key.expr)))
     if _combinations(inputs, columns) <= MOST_ENUMERATED:
         return _enumerated(members, inputs, columns, evaluate)
+    finest = _determining(members)
+    if finest is not None:
+        return _computed_from(finest, members, evaluate)
     if not _few([key for _, key in members]):
         return None
     values = [_column(key.domain, declared_only=False).to_list() for _, key in members]
@@ -209,6 +212,34 @@ def _component(
     product = itertools.product(*values)
     schema = {name: POLARS_TYPES[key.domain.type] for name, key in members}
     return pl.DataFrame(list(product), schema=schema, orient="row")
+
+
+def _determining(members: list[tuple[str, Typed]]) -> Typed | None:
+    """Of several keys, one with few values that all others are computed from, if there is one."""
+    for _, one in members if len(members) > 1 else []:
+        others = (_over(one, key.expr) for _, key in members)
+        if _few([one]) and all(columns_of(expr) in ((), (_FINEST,)) for expr in others):
+            return one
+    return None
+
+
+_FINEST = "__dpframe_finest"
+
+
+def _over(one: Typed, expr: Expr) -> Expr:
+    """An expression, with a key that it is computed from as a column."""
+    return transform(expr, lambda inner: Column(_FINEST) if inner == one.expr else None)
+
+
+def _computed_from(
+    finest: Typed, members: list[tuple[str, Typed]], evaluate: Evaluate
+) -> pl.DataFrame:
+    """Coarser keys for every value of the finest: `GROUP BY x // 10, x // 10 // 10`."""
+    values = _column(finest.domain, declared_only=False).alias(_FINEST).to_frame()
+    exprs = [typed(_over(finest, key.expr), {_FINEST: finest.domain}) for _, key in members]
+    result = evaluate(exprs, values).unique()
+    result.columns = [name for name, _ in members]
+    return result
 
 
 def _few(keys: Sequence[Typed]) -> bool:

@@ -16,6 +16,7 @@ from dpframe.errors import QueryError
 from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate
 from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
 from dpframe.frontends.polars_exprs import TermReader
+from dpframe.frontends.polars_histograms import is_hist, read_hist
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, columns_of
@@ -126,8 +127,15 @@ class PrivateRows:
                 )
             by.append((name, key))
         found: dict[AggregateCall, str] = {}
-        groups = TermReader(group_leaf(rows, found))
-        outputs = {name: _checked(groups.read(term), term) for name, term in given}
+        names = {key: f"k{i}" for i, key in enumerate(dict.fromkeys(key for _, key in by))}
+        if any(is_hist(term) for _, term in given):
+            bins, count, outputs = read_hist(
+                given, rows, f"k{len(names)}", "a0", {name for name, _ in by}
+            )
+            names[bins], found[count] = f"k{len(names)}", "a0"
+        else:
+            groups = TermReader(group_leaf(rows, found))
+            outputs = {name: _checked(groups.read(term), term) for name, term in given}
         if not found:
             raise QueryError(
                 "there is no aggregate",
@@ -135,7 +143,6 @@ class PrivateRows:
                 fix='.agg(pl.len()), or .agg(pl.col("x").mean())',
             )
         node = self.node()
-        names = {key: f"k{i}" for i, key in enumerate(dict.fromkeys(key for _, key in by))}
         node = Aggregate(
             node,
             tuple((name, key) for key, name in names.items()),

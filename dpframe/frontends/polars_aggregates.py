@@ -28,6 +28,13 @@ def has_aggregate(term: Term) -> bool:
 
 def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
     """The aggregate of a term; `rows` reads what it is computed from."""
+    if term.name == "hist":
+        raise polars_error(
+            term,
+            "hist makes a row for each bin",
+            why="nothing can be computed with all of them at once here",
+            fix=".select(pl.col(x).hist(bin_count=20)), and compute on its columns afterwards",
+        )
     unread = set(term.options) - _HARMLESS_OPTIONS
     if unread:
         raise polars_error(
@@ -40,7 +47,7 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
     if not term.inputs:
         return AggregateCall("COUNT", (), place=place)
     _refuse_constants(term)
-    inner, conditions, dropped = _unfiltered(term.inputs[0], rows)
+    inner, conditions, dropped = unfiltered(term.inputs[0], rows)
     value = rows.read(inner)
     missing = Call("is_null", (value,), place=place)
     # len() of what drop_nulls() left; the other aggregates leave NULL out anyway.
@@ -80,7 +87,7 @@ def _counts_nulls(term: Term) -> bool:
     return term.name == "null_count" or bool(term.options.get("include_nulls"))
 
 
-def _unfiltered(term: Term, rows: TermReader) -> tuple[Term, tuple[Expr, ...], bool]:
+def unfiltered(term: Term, rows: TermReader) -> tuple[Term, tuple[Expr, ...], bool]:
     """What is aggregated, of which rows, and whether NULL was dropped from it."""
     conditions: tuple[Expr, ...] = ()
     dropped = False

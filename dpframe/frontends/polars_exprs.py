@@ -223,7 +223,7 @@ ACROSS_ROWS = {
     *("fill_null_with_strategy", "qcut", "bin_quantiles", "bin_ranks", "is_duplicated", "shuffle"),
     *("explode", "implode", "ewm_mean", "rle", "rle_id", "drop_nulls", "drop_nans", "filter"),
     *("value_counts", "arg_sort", "arg_unique", "arg_max", "arg_min", "sample", "search_sorted"),
-    *("hist", "mode", "first", "last", "agg_groups", "backward_fill", "forward_fill", "gather"),
+    *("mode", "first", "last", "agg_groups", "backward_fill", "forward_fill", "gather"),
     *("top_k_by", "max_by", "min_by"),
 }
 """Functions whose value in one row depends on other rows."""

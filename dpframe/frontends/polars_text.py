@@ -55,6 +55,7 @@ _SHOWN = {
     "round": ("decimals",),
     "cut": ("breaks",),
     "bin_intervals": ("breaks",),
+    "hist": (),
     "std": (),
     "var": (),
 }
@@ -89,6 +90,8 @@ def code_of(term: Term) -> str:
     shown = [_operand(inputs[0]), *map(_argument, inputs[1:])]
     if name == "cast":
         return f"{shown[0]}.cast(pl.{term.options['dtype']})"
+    if name == "hist" and term.options.get("bin_count") is not None:
+        shown.append(f"bin_count={term.options['bin_count']}")
     shown += [_constant(term.options[key]) for key in _SHOWN.get(name, ()) if key in term.options]
     return f"{shown[0]}.{name}({', '.join(shown[1:])})"
 
@@ -144,6 +147,7 @@ SQL_AGGREGATES = {
     "min": "MIN",
     "max": "MAX",
     "mode": "MODE",
+    "hist": "HISTOGRAM",
     "var": "VAR_SAMP",
     "std": "STDDEV_SAMP",
     "corr": "CORR",
@@ -152,6 +156,8 @@ SQL_AGGREGATES = {
 """Aggregates of Polars, and those of SQL that they are unless an option says otherwise."""
 
 _ADVICE = (
+    (r"HISTOGRAM\(x, 20\)", "x.hist(bin_count=20)"),
+    (r"HISTOGRAM\(x, (\[.*?\])\)", r"x.hist(\1)"),
     (r"CAST\(FLOOR\(x\) AS BIGINT\)", "x.floor().cast(pl.Int64)"),
     (r"CAST\(x AS BIGINT\)", "x.cast(pl.Int64)"),
     (r"CAST\(x AS DOUBLE\)", "x.cast(pl.Float64)"),

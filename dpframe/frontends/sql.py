@@ -20,6 +20,7 @@ from dpframe.frontends.sql_clauses import (
 )
 from dpframe.frontends.sql_dialects import DUCKDB, dialect_named
 from dpframe.frontends.sql_exprs import ExprReader
+from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_names import check_tables, ctes_around, qualified
 from dpframe.frontends.sql_origin import origin_of, sql_error
@@ -53,6 +54,7 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
     _refuse_rows(select, text)
+    expand_histograms(select, _aggregating(select), text)
     for inner in select.find_all(exp.Select):
         refuse_wrong_ordinals(inner, text)
     rows = RowReader(text, {name.lower(): table for name, table in tables.items()})
@@ -112,6 +114,15 @@ def _reads_noisy(select: exp.Expression) -> bool:
 def _has_noisy_source(select: exp.Expression) -> bool:
     inner = _only_source(select)
     return isinstance(inner, exp.Select) and (_aggregates(inner) or _reads_noisy(inner))
+
+
+def _aggregating(select: exp.Expression) -> exp.Expression:
+    """The SELECT whose groups are measured; those around it compute on what it released."""
+    while _reads_noisy(select):
+        inner = _only_source(select)
+        assert inner is not None
+        select = inner
+    return select
 
 
 @dataclass(frozen=True, slots=True)

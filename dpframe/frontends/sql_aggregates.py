@@ -8,7 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from dpframe.frontends.sql_exprs import ExprReader
-from dpframe.frontends.sql_known import is_aggregate, is_any_value, refuse_unread
+from dpframe.frontends.sql_histograms import bins_of, end_of
+from dpframe.frontends.sql_known import is_aggregate, is_any_value, is_histogram, refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, literal
@@ -31,8 +32,19 @@ class AggregateReader:
         self.groups = ExprReader(text, self.leaf)
         self._keys = {key: f"k{i}" for i, key in enumerate(keys)}
         self._aggregates: dict[AggregateCall, str] = {}
-        self.sets = tuple(tuple(self._keys[key] for key in some) for some in sets)
-        self.keys = tuple((name, self.rows.read(key)) for key, name in self._keys.items())
+        self._sets = tuple(tuple(self._keys[key] for key in some) for some in sets)
+        self._read = tuple((name, self.rows.read(key)) for key, name in self._keys.items())
+        self._bins: dict[Call, str] = {}
+
+    @property
+    def keys(self) -> tuple[tuple[str, Expr], ...]:
+        """The keys to group by; bins come last."""
+        return (*self._read, *((name, bins) for bins, name in self._bins.items()))
+
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """Several groupings; bins are in each of them."""
+        return tuple((*some, *self._bins.values()) for some in self._sets)
 
     @property
     def aggregates(self) -> tuple[tuple[str, AggregateCall], ...]:
@@ -46,6 +58,9 @@ class AggregateReader:
             return Column(key, origin_of(node, self.text))
         if isinstance(node, exp.Grouping | exp.GroupingId):
             return self._grouping(node)
+        end = end_of(node)
+        if end is not None:
+            return Column(f"{end[0]}{self._bin(end[1])}", origin_of(end[1], self.text))
         if is_aggregate(node):
             call = self._aggregate(node)
             name = self._aggregates.setdefault(call, f"a{len(self._aggregates)}")
@@ -74,7 +89,7 @@ class AggregateReader:
                     why="GROUPING says by which keys a row is grouped",
                     fix=f"{node.key.upper()}(key), with a key of GROUP BY",
                 )
-            bit = Column(f"{GROUPING}{key}") if self.sets else literal(0)
+            bit = Column(f"{GROUPING}{key}") if self._sets else literal(0)
             higher = None if found is None else Call("multiply", (found, literal(2)))
             found = bit if higher is None else Call("add", (higher, bit))
         return literal(0) if found is None else found
@@ -87,6 +102,9 @@ class AggregateReader:
             node = node.this
         if is_any_value(node):
             node = node.this
+        if is_histogram(node):
+            self._bin(node)
+            return AggregateCall("COUNT", (), False, where, place)
         if isinstance(node, exp.WithinGroup):
             return self._within_group(node, where)
         refuse_unread(node, {*node.arg_types, "big_int"} - {"ignore_nulls"}, self.text)
@@ -100,6 +118,11 @@ class AggregateReader:
             arguments = []
         args = tuple(self.rows.read(a) for a in arguments)
         return AggregateCall(name, args, distinct, where, place)
+
+    def _bin(self, call: exp.Expression) -> str:
+        """The name of the key that the bins of a HISTOGRAM are."""
+        bins = bins_of(call, self.text, self.rows.read, self.rows.value)
+        return self._bins.setdefault(bins, f"k{len(self._read) + len(self._bins)}")
 
     def _within_group(self, node: exp.WithinGroup, where: Expr | None) -> AggregateCall:
         """`PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x)`, which is a quantile of x."""

@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpframe.errors import SQLError
+from dpframe.frontends.sql_known import is_aggregate
 from dpframe.frontends.sql_origin import place_of_word, sql_error
 
 _DEEPEST = 100
@@ -116,7 +117,7 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
                 fix="GROUP BY ALL, or list the keys",
             )
         items = [item.unalias() for item in select.expressions]
-        keys = [i for i in items if not i.find(exp.AggFunc)]
+        keys = [i for i in items if not any(map(is_aggregate, i.walk()))]
     elif group.expressions:
         keys = [key for item in group.expressions for key in _flat(item)]
         if any(isinstance(item, _SEVERAL) for item in group.expressions):

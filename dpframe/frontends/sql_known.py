@@ -128,11 +128,6 @@ REFUSED: dict[type[exp.Expression], _Words] = {
 }
 
 REFUSED_NAMES: dict[str, _Words] = {
-    "histogram": (
-        "HISTOGRAM makes a map, not a value",
-        "an answer is a table with a row for each group",
-        'session.histogram("visits", "age", bins=11, epsilon=0.1), or GROUP BY age // 10',
-    ),
     **dict.fromkeys(
         ("now", "get_current_timestamp", "transaction_timestamp", "today", "get_current_time"),
         _NOT_FIXED,
@@ -199,7 +194,13 @@ def refuse_unread(node: exp.Expression, read: set[str], statement: str) -> None:
 
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a node is an aggregate, with its FILTER or without."""
-    return isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or is_any_value(node)
+    known = isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup)
+    return known or is_any_value(node) or is_histogram(node)
+
+
+def is_histogram(node: exp.Expression) -> bool:
+    """Whether a node is a call of HISTOGRAM."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "histogram"
 
 
 def is_any_value(node: exp.Expression) -> bool:

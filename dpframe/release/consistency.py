@@ -87,21 +87,39 @@ def _family(compiled: Compiled) -> tuple[int, int, list[_Coarser]]:
     """The finest grouping (where it begins, its size), and those that it adds up to."""
     groupings = compiled.groupings
     starts = np.cumsum([0, *(one.groups for one in groupings)]).tolist()
-    widest = max(range(len(groupings)), key=lambda i: len(groupings[i].keys))
+    widest = max(range(len(groupings)), key=lambda i: (len(groupings[i].keys), groupings[i].groups))
     names = {name for name, _ in groupings[widest].keys}
     complete = {
         name
         for name, key in compiled.keys
         if name not in compiled.private and covers_every_row(key, compiled.public[name])
     }
-    cells = groupings[widest].frame
     found = []
     for i, one in enumerate(groupings):
         kept = [name for name, _ in one.keys]
-        dropped = names - set(kept)
-        if i != widest and set(kept) <= names and dropped <= complete:
+        cells = _with_computed(groupings[widest].frame, compiled.public, kept)
+        if i != widest and cells is not None and names - set(kept) <= complete:
             found.append(_Coarser(starts[i], _places(cells, one.frame, kept), one.groups))
     return starts[widest], groupings[widest].groups, found
+
+
+def _with_computed(
+    cells: pl.DataFrame, public: pl.DataFrame, kept: list[str]
+) -> pl.DataFrame | None:
+    """The finest groups, with the keys of a coarser grouping that follow from theirs.
+
+    Bins follow from finer bins. Where a key does not follow, groups are no unions of the finest.
+    """
+    more = [name for name in kept if name not in cells.columns]
+    if not more:
+        return cells
+    own = [name for name in cells.columns if name in public.columns]
+    if not own or not set(more) <= set(public.columns):
+        return None
+    known = public.select(*own, *more).unique()
+    if known.height > known.select(own).unique().height:
+        return None
+    return cells.join(known, on=own, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _places(cells: pl.DataFrame, groups: pl.DataFrame, kept: list[str]) -> NDArray[np.int64]:

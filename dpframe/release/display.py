@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 
 import numpy as np
 import polars as pl
+
+Beside = Mapping[str, Sequence[str]]
+"""Further columns by what stands above them: texts, or HTML, for the rows that are shown."""
 
 Bounds = Mapping[str, tuple[np.ndarray, np.ndarray]]
 """Per noisy column, the low and high ends of its intervals."""
@@ -40,14 +43,14 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _cells(frame: pl.DataFrame, bounds: Bounds) -> list[list[str]]:
+def _cells(frame: pl.DataFrame, bounds: Bounds, most_rows: int) -> list[list[str]]:
     shown = []
     for name in frame.columns:
-        values = frame[name].head(_MOST_ROWS).to_list()
+        values = frame[name].head(most_rows).to_list()
         if name not in bounds:
             shown.append(["NULL" if v is None else _plain(str(v)) for v in values])
             continue
-        ends = (end[:_MOST_ROWS].tolist() for end in bounds[name])
+        ends = (end[:most_rows].tolist() for end in bounds[name])
         shown.append([_cell(*cell) for cell in zip(values, *ends, strict=True)])
     return shown
 
@@ -84,16 +87,24 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def _more(frame: pl.DataFrame) -> str:
-    hidden = frame.height - _MOST_ROWS
+def _more(frame: pl.DataFrame, most_rows: int) -> str:
+    hidden = frame.height - most_rows
     return f"... and {hidden:,} more rows in .frame" if hidden > 0 else ""
 
 
-def text_table(frame: pl.DataFrame, bounds: Bounds, caption: str) -> str:
+def text_table(
+    frame: pl.DataFrame,
+    bounds: Bounds,
+    caption: str,
+    *,
+    beside: Beside | None = None,
+    most_rows: int = _MOST_ROWS,
+) -> str:
     """A plain-text table."""
-    columns = _cells(frame, bounds)
-    numeric = [name in bounds for name in frame.columns]
-    names = [_plain(name) for name in frame.columns]
+    beside = beside or {}
+    columns = [*_cells(frame, bounds, most_rows), *map(list, beside.values())]
+    numeric = [*(name in bounds for name in frame.columns), *(False for _ in beside)]
+    names = [_plain(name) for name in (*frame.columns, *beside)]
     widths = [
         max([len(name), *map(len, cells)]) for name, cells in zip(names, columns, strict=True)
     ]
@@ -107,7 +118,8 @@ def text_table(frame: pl.DataFrame, bounds: Bounds, caption: str) -> str:
 
     rows = [line(row) for row in zip(*columns, strict=True)]
     rule = "  ".join("─" * width for width in widths)
-    return "\n".join(part for part in [line(names), rule, *rows, _more(frame), caption] if part)
+    hidden = _more(frame, most_rows)
+    return "\n".join(part for part in [line(names), rule, *rows, hidden, caption] if part)
 
 
 _STYLE = (
@@ -116,21 +128,36 @@ _STYLE = (
 )
 
 
-def html_table(frame: pl.DataFrame, bounds: Bounds, caption: str) -> str:
+def html_table(
+    frame: pl.DataFrame,
+    bounds: Bounds,
+    caption: str,
+    *,
+    beside: Beside | None = None,
+    most_rows: int = _MOST_ROWS,
+) -> str:
     """An HTML table for notebooks; the error stands lighter beside the number."""
-    columns = _cells(frame, bounds)
+    beside = beside or {}
+    columns = _cells(frame, bounds, most_rows)
     numeric = [name in bounds for name in frame.columns]
     sides = ["right" if right else "left" for right in numeric]
     head = "".join(
         f'<th style="text-align:{side};padding:4px 12px;border-bottom:2px solid currentColor">'
         f"{html.escape(_plain(name))}</th>"
-        for name, side in zip(frame.columns, sides, strict=True)
+        for name, side in zip(
+            (*frame.columns, *beside), (*sides, *("left",) * len(beside)), strict=True
+        )
     )
+    further = list(zip(*beside.values(), strict=True)) or [()] * frame.height
     body = "".join(
-        "<tr>" + "".join(_html_cell(c, s) for c, s in zip(row, sides, strict=True)) + "</tr>"
-        for row in zip(*columns, strict=True)
+        "<tr>"
+        + "".join(_html_cell(c, s) for c, s in zip(row, sides, strict=True))
+        + "".join(f'<td style="padding:3px 12px">{cell}</td>' for cell in more)
+        + "</tr>"
+        for row, more in zip(zip(*columns, strict=True), further, strict=False)
     )
-    notes = "<br>".join(html.escape(n) for n in (_more(frame), caption) if n)
+    listed = [_more(frame, most_rows), *caption.split("\n")]
+    notes = "<br>".join(html.escape(note) for note in listed if note)
     return (
         f'<table style="{_STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         f'<div style="font-size:11px;opacity:.7">{notes}</div>'

@@ -9,6 +9,7 @@ from dpframe.aggregates.compile import Compiled, layout_for
 from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
 from dpframe.declare import Row, Table
+from dpframe.plan.bins import HIGH, LOW
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, walk
 from dpframe.plan.nodes import (
     GROUPING,
@@ -80,6 +81,8 @@ def expr_text(expr: Expr, names: Mapping[str, str] | None = None) -> str:
             return f"CASE {arms} ELSE {text(args[-1])} END"
         case Call("in", (arg,), params):
             return f"{text(arg)} IN ({', '.join(map(_constant, params))})"
+        case Call("bins", (arg,), (bins, edges, _)):
+            return f"{bins or len(edges) - 1:,} bins of {text(arg)}"
         case Call() if expr.function in _SYMBOLS:
             return "(" + f" {_SYMBOLS[expr.function]} ".join(map(text, expr.args)) + ")"
         case Call():
@@ -130,6 +133,8 @@ def plan_text(plan: Node) -> list[str]:
     grouped = aggregate_of(plan)
     names = {name: expr_text(expr) for name, expr in (*grouped.keys, *grouped.aggregates)}
     names |= {f"{GROUPING}{name}": f"GROUPING({expr_text(expr)})" for name, expr in grouped.keys}
+    names |= {f"{LOW}{name}": "the lower end" for name, _ in grouped.keys}
+    names |= {f"{HIGH}{name}": "the upper end" for name, _ in grouped.keys}
     nodes = list(chain(plan))
     above = nodes[: nodes.index(grouped)]
     computed = [c for n in above if isinstance(n, Project) for c in n.columns]
@@ -219,7 +224,7 @@ def explain(
     """
     layout = offer.layout if offer is not None else layout_for(compiled, norm=1)
     lines = ["plan"]
-    lines += [f"  {step}" for step in plan_text(compiled.plan)]
+    lines += [f"  {step}" for step in plan_text(compiled.written or compiled.plan)]
     lines += [f"unit    {unit_text(compiled.table, _shared_unit(compiled))}"]
     lines += [f"groups  {_groups_text(compiled)}"]
     if isinstance(offer, WinnersFirst):

@@ -207,3 +207,17 @@ def test_groupings_are_one_table_with_null_for_absent_keys(with_delta: dp.Sessio
     assert compiled.shown.row(-1) == (None, None, 1, 1)
     assert compiled.shown.row(8) == ("er", None, 0, 1)
     assert compiled.context(1).sets == 3
+
+
+def test_keys_computed_from_a_key_follow_from_its_values(session: dp.Session) -> None:
+    """A float has too many values to enumerate, but its floor has few, and a tenth of that follows."""
+    tens = "CAST(FLOOR(cost) AS BIGINT)"
+    query = session.query(
+        f"SELECT {tens} AS one, {tens} // 10 AS ten, COUNT(*) FROM t GROUP BY one, ten"
+    )
+    expected = [(i, i // 10) for i in range(36)] + [(None, None)]
+    assert query._compiled.frame.rows() == expected
+    other = session.query(
+        f"SELECT {tens} AS one, CAST(CEIL(cost) AS BIGINT) AS up, COUNT(*) FROM t GROUP BY one, up"
+    )
+    assert other._compiled.frame.height == 37 * 37  # neither follows from the other

@@ -105,7 +105,7 @@ def test_the_number_of_bins_costs_nothing(bins: int) -> None:
     opened = dp.Session(dp.Budget(epsilon=1))
     opened.register("t", TABLE, columns=COLUMNS)
     table, engine = opened._tables["t"], opened._engines["t"]
-    plan = histogram_plan(table, ["x"], bins, None, [])
+    plan, _ = histogram_plan(table, ["x"], bins, None, [])
     lowering = Lowering({"t": table}, engine.is_unique)
     layout = layout_for(compile_plan(plan, lowering, engine.evaluate), 1)
     assert [s.l1 for s in layout.sensitivities] == [1]
@@ -122,6 +122,121 @@ def test_counts_are_raised_to_zero_on_request(monkeypatch: pytest.MonkeyPatch) -
     assert (again.frame["count"] == 0).all()
 
 
+# --- the same question in other words -----------------------------------------------------------
+
+
+def test_sql_and_the_method_are_one_question(session: dp.Session) -> None:
+    for options, sql in [
+        ({"bins": 11}, "SELECT HISTOGRAM(age, 11) FROM t"),
+        ({"edges": [0, 18, 65, 110]}, "SELECT HISTOGRAM(age, [0, 18, 65, 110]) AS n FROM t"),
+        ({"bins": 5, "by": "ward"}, "SELECT ward, HISTOGRAM(age, 5) FROM t GROUP BY ward"),
+    ]:
+        first = session.histogram("t", "age", epsilon=1, **options)
+        again = session.sql(sql)
+        assert again.reused
+        assert again.frame.rows() == first.frame.rows()
+    wards = session.histogram("t", "ward", epsilon=1)
+    assert session.sql("SELECT HISTOGRAM(ward) FROM t").frame.rows() == wards.frame.rows()
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_chain_is_the_question_that_is_closed_on_the_right(engine: Any) -> None:
+    opened = dp.Session(dp.Budget(epsilon=100))
+    opened.register("t", TABLE, columns=COLUMNS, engine=engine)
+    table, age = opened.table("t"), pl.col("age")
+    for options, chain in [
+        ({"bins": 11}, table.select(age.hist(bin_count=11))),
+        ({"bins": 10}, table.select(age.hist())),
+        ({"edges": [0, 18, 65, 110]}, table.select(age.hist([0, 18, 65, 110]).alias("n"))),
+        ({"bins": 5, "by": "ward"}, table.group_by("ward").agg(age.hist(bin_count=5))),
+    ]:
+        first = opened.histogram("t", "age", closed="right", epsilon=1, **options)
+        again = chain.release()
+        assert again.reused
+        assert again.frame.rows() == first.frame.rows()
+        assert not opened.sql("SELECT HISTOGRAM(age, 11) FROM t", epsilon=1, fresh=True).reused
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, 11, 30])
+def test_bins_of_a_chain_are_those_of_polars(session: dp.Session, bins: int) -> None:
+    ends = pl.DataFrame({"age": [0, 110], "x": [-3.0, 3.0]})
+    for column in ("age", "x"):
+        found = session.table("t").select(pl.col(column).hist(bin_count=bins)).release(epsilon=1)
+        # With a row at each end of the range, Polars cuts the range that was declared.
+        low, high = ends[column].to_list()
+        values = pl.concat([TABLE[column].drop_nulls().clip(low, high), ends[column]])
+        plain = values.to_frame().select(pl.col(column).hist(bin_count=bins)).to_series()
+        expected = plain.cast(pl.Int64).to_list()
+        expected[0] -= 1
+        expected[-1] -= 1
+        assert found.frame["count"].to_list() == expected
+
+
+def test_edges_of_a_chain_are_those_of_polars(session: dp.Session) -> None:
+    edges = [18, 30, 65]
+    found = session.table("t").select(pl.col("age").hist(edges)).release(epsilon=1)
+    assert found.frame["count"].to_list() == TABLE["age"].hist(edges)["count"].to_list()
+    kept = pl.col("ward") == "er"
+    some = session.table("t").select(pl.col("age").filter(kept).hist(edges)).release(epsilon=1)
+    plain = TABLE.filter(kept)["age"].hist(edges)["count"]
+    assert some.frame["count"].to_list() == plain.to_list()
+
+
+@pytest.mark.filterwarnings("ignore:`cut` is deprecated")
+def test_bins_to_group_by_are_those_of_polars(session: dp.Session) -> None:
+    keys = [pl.col("age").cut([18, 65])]
+    if hasattr(pl.Expr, "bin_intervals"):
+        keys.append(pl.col("age").bin_intervals([18, 65], labels=["a", "b", "c"]))
+    for key in keys:
+        found = session.table("t").group_by(key).agg(pl.len()).release(epsilon=1).frame.drop_nulls()
+        plain = TABLE.group_by(key).agg(pl.len())
+        names = (pl.col("age").cast(pl.String), pl.col("len").cast(pl.Int64))
+        assert sorted(found.select(*names).rows()) == sorted(plain.select(*names).rows())
+
+
+@pytest.mark.parametrize(
+    ("chain", "words"),
+    [
+        (lambda t, x: t.select(x.hist(bin_count=4), pl.len()), "no other aggregates beside it"),
+        (lambda t, x: t.select(pl.len(), x.hist(bin_count=4)), "no other aggregates beside it"),
+        (lambda t, x: t.select(pl.col("age", "x").hist(bin_count=4)), "no other aggregates"),
+        (lambda t, x: t.select(x.hist(bin_count=4) + 1), "makes a row for each bin"),
+        (lambda t, x: t.select(x.hist(bin_count=4).sum()), "an aggregate cannot stand here"),
+        (lambda t, x: t.filter(x.hist(bin_count=4) > 1), "an aggregate cannot stand here"),
+        (lambda t, x: t.with_columns(x.hist(bin_count=4)), "an aggregate cannot stand here"),
+        (
+            lambda t, x: t.select(x.hist(4, include_category=True)),
+            "include_category makes a struct",
+        ),
+        (lambda t, x: t.select(x.hist([1, 2], include_breakpoint=True)), "makes a struct"),
+        (lambda t, x: t.select(x.hist(pl.col("age"))), "are not a list of numbers"),
+        (lambda t, x: t.select(x.hist(bin_count=0)), "bins=0 is not a whole number"),
+        (lambda t, x: t.select(x.hist([3, 1])), "are not at least two rising values"),
+        (lambda t, x: t.select(pl.col("ward").hist(bin_count=3)), "no range to be cut into bins"),
+        (lambda t, x: t.select(pl.col("free").hist(bin_count=3)), "no range to be cut into bins"),
+        (lambda t, x: t.select(pl.col("nobody").hist(bin_count=3)), "nobody"),
+    ],
+)
+def test_what_no_chain_can_ask_is_refused_and_costs_nothing(chain: Any, words: str) -> None:
+    opened = dp.Session(dp.Budget(epsilon=1))
+    opened.register("t", TABLE, columns=COLUMNS)
+    with pytest.raises(dp.UserError, match=words) as caught:
+        chain(opened.table("t"), pl.col("x")).release(epsilon=0.5)
+    assert caught.value.fix
+    assert str(opened.remaining) == "epsilon 1"
+
+
+def test_what_is_done_to_the_rows_of_a_chain(session: dp.Session) -> None:
+    chain = session.table("t").group_by("ward").agg(n=pl.col("age").hist(bin_count=2))
+    found = chain.filter(pl.col("low") > 0).sort("n", descending=True).head(2).release(epsilon=1)
+    assert found.frame.columns == ["ward", "low", "high", "n"]
+    assert found.frame["low"].to_list() == [55, 55]
+    assert found.frame["n"].is_sorted(descending=True)
+
+
+# --- what is asked for ----------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("column", "options", "words"),
     [
@@ -130,6 +245,32 @@ def test_counts_are_raised_to_zero_on_request(monkeypatch: pytest.MonkeyPatch) -
         ("age", {"bins": 0}, "bins=0 is not a whole number"),
         ("age", {"bins": True}, "bins=True is not a whole number"),
         ("age", {"bins": 1001}, "bins=1001 is not"),
+        ("age", {"bins": 1.5}, "bins=1.5 is not a whole number"),
+        ("age", {"bins": -4}, "bins=-4 is not a whole number"),
+        ("age", {"bins": "11"}, "bins='11' is not a whole number"),
+        ("age", {"edges": []}, "are not at least two rising values"),
+        ("age", {"edges": "0, 1"}, "are not at least two rising values"),
+        ("age", {"edges": 5}, "are not at least two rising values"),
+        ("age", {"edges": [0, None]}, "are not at least two rising values"),
+        ("age", {"edges": [0, [1]]}, "are not at least two rising values"),
+        ("age", {"edges": [False, True]}, "are not at least two rising values"),
+        ("age", {"edges": [0, float("inf")]}, "are not at least two rising values"),
+        ("age", {"edges": [10, 5, 20]}, "are not at least two rising values"),
+        ("age", {"edges": range(1002)}, "1,001 bins are too many"),
+        ("age", {"edges": {"x": [0, 1]}}, "edges= names x"),
+        ("age", {"bins": 5, "closed": "both"}, "closed='both' is neither"),
+        ("age", {"bins": 5, "by": "nobody"}, "'nobody' is not a column of t"),
+        ("age", {"bins": 5, "by": "age"}, "age is named twice"),
+        ("age", {"bins": 5, "delta": 1e-9}, "delta= is not needed here"),
+        (["age", "age"], {"bins": 5}, "age is named twice"),
+        ([], {"bins": 5}, "a histogram of 0 columns"),
+        (["age", "x", "ward"], {"bins": 5}, "a histogram of 3 columns"),
+        ("text", {"bins": 5}, "text has no range to be cut into bins"),
+        ("text", {"edges": [0, 1]}, "are not at least two rising values"),
+        ("listed", {"bins": 5}, "which cannot be used"),
+        ("ward", {"cumulative": True}, "are for bins of one column"),
+        ("ward", {"hierarchical": True}, "are for bins of one column"),
+        (["age", "x"], {"bins": 5, "cumulative": True}, "are for bins of one column"),
         ("age", {"edges": [5]}, "are not at least two rising values"),
         ("age", {"edges": [5, 5]}, "are not at least two rising values"),
         ("age", {"edges": [0, float("nan")]}, "are not at least two rising values"),
@@ -143,7 +284,94 @@ def test_what_is_no_histogram_is_refused_and_costs_nothing(
     column: str, options: dict[str, Any], words: str
 ) -> None:
     opened = dp.Session(dp.Budget(epsilon=1))
-    opened.register("t", TABLE, columns=COLUMNS)
-    with pytest.raises(dp.UserError, match=words):
+    more = TABLE.with_columns(text=pl.lit("a"), listed=pl.concat_list(pl.lit(1)))
+    opened.register("t", more, columns=COLUMNS)
+    with pytest.raises(dp.UserError, match=words) as caught:
         opened.histogram("t", column, epsilon=0.5, **options)
+    assert caught.value.why
+    assert caught.value.fix
     assert str(opened.remaining) == "epsilon 1"
+
+
+def test_error_is_promised_for_single_bins_alone() -> None:
+    opened = dp.Session(dp.Budget(epsilon=10))
+    opened.register("t", TABLE, columns=COLUMNS)
+    release = opened.histogram("t", "x", bins=5, error=20)
+    assert release.errors["count"].max() <= 20
+    for option in ("cumulative", "hierarchical"):
+        with pytest.raises(dp.ParameterError, match="is met by counts of single bins"):
+            opened.histogram("t", "x", bins=5, error=20, **{option: True})
+    with pytest.raises(dp.QueryError, match="is not a registered table"):
+        opened.histogram("nothing", "x", bins=5, epsilon=0.1)
+
+
+def test_numbers_of_numpy_are_numbers(session: dp.Session) -> None:
+    first = session.histogram("t", "age", edges=[0, 55, 110], epsilon=1)
+    for edges in (np.array([0, 55, 110]), pl.Series([0, 55, 110]), (0, 55, 110)):
+        assert session.histogram("t", "age", edges=edges).frame.equals(first.frame)
+    assert len(session.histogram("t", "x", bins=np.int64(4), epsilon=1)) == 4
+
+
+@pytest.mark.parametrize("rows", [[], [None, None, None]])
+@pytest.mark.parametrize("options", [{}, {"hierarchical": True}, {"consistent": True}])
+def test_a_table_without_values_has_empty_bins(
+    session: dp.Session, rows: list[Any], options: dict[str, Any]
+) -> None:
+    data = pl.DataFrame({"v": pl.Series(rows, dtype=pl.Float64)})
+    session.register("none", data, columns={"v": dp.Range(0, 1)})
+    found = session.histogram("none", "v", bins=9, cumulative=True, epsilon=1, **options)
+    assert found.frame["count"].to_list() == [0] * 9
+    assert found.frame["cumulative"].to_list() == [0] * 9
+    assert "low" in repr(found)
+
+
+def test_names_in_any_alphabet(session: dp.Session) -> None:
+    data = pl.DataFrame({"Größe 💡": [0.5, 0.7], "count": ["a", "b"], "low": ["c", "d"]})
+    columns = {
+        "Größe 💡": dp.Range(0, 1),
+        "count": dp.Keys(["a", "b"]),
+        "low": dp.Keys(["c", "d"]),
+    }
+    session.register("t2", data, columns=columns)
+    found = session.histogram(
+        "t2", "Größe 💡", bins=2, by=["count", "low"], cumulative=True, epsilon=1
+    )
+    assert found.frame.columns == ["count", "low", "low_", "high", "count_", "cumulative"]
+    assert found.frame.filter(count="a", low="c")["count_"].to_list() == [0, 1]
+    assert found.between(0, 1).frame["count_"].to_list() == [1, 0, 0, 1]
+    sql = 'SELECT "count", "low", HISTOGRAM("Größe 💡", 2) FROM t2 GROUP BY ALL'
+    assert session.sql(sql).frame["count_1"].to_list() == found.frame["count_"].to_list()
+    chain = session.table("t2").group_by("count", "low").agg(pl.col("Größe 💡").hist(bin_count=2))
+    assert chain.release(epsilon=1).frame.columns == ["count", "low", "low_", "high", "count_"]
+
+
+def test_groups_may_be_chosen_privately() -> None:
+    opened = dp.Session(dp.Budget(epsilon=100, delta=1e-4))
+    data = pl.DataFrame({"name": ["a"] * 400 + ["b"] * 400, "v": [0.1, 0.9] * 400})
+    opened.register("t", data, columns={"v": dp.Range(0, 1)})
+    found = opened.histogram("t", "v", bins=2, by="name", epsilon=1, delta=1e-5)
+    assert found.frame["name"].to_list() == ["a", "a", "b", "b"]
+    assert found.between(0, 1).frame["name"].to_list() == ["a", "b"]
+    levels = opened.histogram(
+        "t", "v", bins=50, by="name", hierarchical=True, epsilon=1, delta=1e-5, fresh=True
+    )
+    assert levels._ladder.height > 1
+    ones = levels.between(0.5, 1).frame
+    assert ones["name"].to_list() == ["a", "b"]
+    assert (abs(ones["count"] - 200) < 100).all()
+
+
+def test_groups_of_the_value_itself_have_bins_of_their_own(session: dp.Session) -> None:
+    """Whoever is older than 60 is in no lower bin: such groups are not there, and have no ranges."""
+    sql = "SELECT age > 60 AS old, HISTOGRAM(age, 4) AS n FROM t GROUP BY old"
+    found = session.sql(sql, epsilon=1)
+    bins = [(False, 0, 27.5), (False, 27.5, 55), (False, 55, 82.5)]
+    bins += [(True, 55, 82.5), (True, 82.5, 111)]
+    age, rows = pl.col("age"), []
+    for old, low, high in bins:
+        inside = (age >= low) & (age < high) & ((age > 60) == old)
+        rows.append((old, low, TABLE.filter(inside).height))
+    assert [(bool(a), b, d) for a, b, _, d in found.frame.drop_nulls().rows()] == rows
+    assert isinstance(found, dp.Histogram)
+    with pytest.raises(dp.ParameterError, match="no ranges of bins"):
+        found.between(0, 55)

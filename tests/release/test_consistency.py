@@ -157,3 +157,31 @@ def test_numbers_of_different_values_are_not_made_to_add_up() -> None:
         found = session.sql(asked, epsilon=10**5).frame
     assert found.filter(pl.col("age").is_null())["n"].item() == 50
     assert found.filter(pl.col("age").is_not_null())["n"].to_list() == [25, 25, 25, 25]
+
+
+def test_groups_of_coarser_keys_are_the_sums_of_finer_ones() -> None:
+    """`a // 2` follows from `a`, so its groups are unions of those of `a`."""
+    release = asked().sql(
+        "SELECT a, a // 2 AS pair, COUNT(*) AS n, GROUPING(a) AS ga, GROUPING(a // 2) AS gp"
+        " FROM t GROUP BY GROUPING SETS ((a // 2), (a))",
+        epsilon=0.1,
+    )
+    fine = release.frame.filter(ga=0).group_by(pl.col("a") // 2).agg(pl.col("n").sum()).sort("a")
+    assert fine["n"].to_list() == release.frame.filter(gp=0).sort("pair")["n"].to_list()
+
+
+def test_groups_that_overlap_are_left_as_they_were_measured() -> None:
+    """Neither of `a // 2` and `a // 3` follows from the other: nothing has to add up."""
+    session = asked()
+    release = session.sql(
+        "SELECT a // 2 AS two, a // 3 AS three, COUNT(*) AS n FROM t"
+        " GROUP BY GROUPING SETS ((a // 2), (a // 3))",
+        epsilon=0.1,
+    )
+    for column in ("two", "three"):
+        alone = session.sql(
+            f"SELECT a // {2 if column == 'two' else 3} AS k, COUNT(*) AS n FROM t GROUP BY k"
+        )
+        assert alone.reused
+        shown = release.frame.filter(pl.col(column).is_not_null())["n"].to_list()
+        assert alone.frame["n"].to_list() == shown

@@ -1029,3 +1029,45 @@ SELECT PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY age) AS p FROM visits;
 SELECT MEDIAN(day) AS m, QUANTILE_DISC(day, 0.75) AS d FROM visits;
 -- quantiles of expressions, and arithmetic on quantiles
 SELECT QUANTILE_DISC(age // 10, 0.75) - QUANTILE_DISC(age // 10, 0.25) AS iqr FROM visits;
+
+-- == histograms: a row for each bin, where plain DuckDB has a MAP
+
+-- HISTOGRAM of whole numbers in even bins
+--= SELECT n * 11.0 AS low, n * 11.0 + 11 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR(age / 11), 9) AS n FROM visits WHERE age IS NOT NULL) GROUP BY n
+SELECT HISTOGRAM(age, 10) AS n FROM visits;
+-- HISTOGRAM of floats in even bins
+--= SELECT b * 5.0 - 10 AS low, b * 5.0 - 5 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((change + 10) / 5), 3) AS b FROM visits) GROUP BY b
+SELECT HISTOGRAM(change, 4) AS n FROM visits;
+-- HISTOGRAM between edges leaves out what lies beyond them
+--= SELECT CASE WHEN age < 65 THEN 18 ELSE 65 END AS low, CASE WHEN age < 65 THEN 65 ELSE 100 END AS high, COUNT(*) AS n FROM visits WHERE age BETWEEN 18 AND 100 GROUP BY 1, 2
+SELECT HISTOGRAM(age, [18, 65, 100]) AS n FROM visits;
+-- HISTOGRAM between edges that are days
+--= SELECT DATE '2024-02-01' AS low, DATE '2024-07-01' AS high, COUNT(*) AS n FROM visits WHERE day BETWEEN DATE '2024-02-01' AND DATE '2024-07-01'
+SELECT HISTOGRAM(day, [DATE '2024-02-01', DATE '2024-07-01']) AS n FROM visits;
+-- HISTOGRAM beside the keys of GROUP BY, under conditions
+--= SELECT sex, b * 55.0 AS low, b * 55.0 + 55 AS high, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR(age / 55), 1) AS b FROM visits WHERE score > 0 AND age IS NOT NULL) GROUP BY sex, b
+SELECT sex, HISTOGRAM(age, 2) AS n FROM visits WHERE score > 0 GROUP BY sex;
+-- HISTOGRAM of an expression
+--= SELECT b * 25.0 AS low, b * 25.0 + 25 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR(ABS(score) / 25), 1) AS b FROM visits) GROUP BY b
+SELECT HISTOGRAM(ABS(score), 2) AS n FROM visits;
+-- HISTOGRAM with FILTER
+--= SELECT b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits WHERE sex = 'f') GROUP BY b
+SELECT HISTOGRAM(score, 2) FILTER (WHERE sex = 'f') AS n FROM visits;
+-- HISTOGRAM of a column with keys has a bin for each
+--= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex
+SELECT HISTOGRAM(sex) AS n FROM visits;
+-- HISTOGRAM in several groupings
+--= SELECT sex, b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY GROUPING SETS ((sex, b), (b))
+SELECT sex, HISTOGRAM(score, 2) AS n FROM visits GROUP BY ROLLUP (sex);
+-- HISTOGRAM with GROUP BY ALL, and by the number of a column behind it
+--= SELECT b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n, sex FROM (SELECT sex, LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY sex, b
+SELECT HISTOGRAM(score, 2) AS n, sex FROM visits GROUP BY 2;
+-- HAVING, ORDER BY and LIMIT over the rows of a HISTOGRAM
+--= SELECT b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY b HAVING COUNT(*) > 3 ORDER BY low DESC LIMIT 1
+SELECT HISTOGRAM(score, 2) AS n FROM visits HAVING n > 3 ORDER BY low DESC LIMIT 1;
+-- a SELECT around a HISTOGRAM
+--= SELECT b * 50.0 - 50 AS low, COUNT(*) * 2 AS twice FROM (SELECT LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY b
+SELECT low, n * 2 AS twice FROM (SELECT HISTOGRAM(score, 2) AS n FROM visits) WHERE high <= 50;
+-- HISTOGRAM of a common table expression
+--= SELECT b * 100.0 - 100 AS low, b * 100.0 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score * 2 + 100) / 100), 1) AS b FROM visits) GROUP BY b
+WITH doubled AS (SELECT score * 2 AS twice FROM visits) SELECT HISTOGRAM(twice, 2) AS n FROM doubled;

@@ -1197,5 +1197,108 @@ SELECT MAX(age, 3) FROM visits
 --! SQLError 1:8 | WITHIN GROUP goes with a percentile of one column | PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, score)
 SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, score) FROM visits
 ;
---! SQLError 1:8 | HISTOGRAM makes a map, not a value | HISTOGRAM(age)
-SELECT HISTOGRAM(age) FROM visits
+--! SQLError 1:8 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT HISTOGRAM(age, 11) + 1 FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT HISTOGRAM(age, 11) OVER () FROM visits
+;
+--! SQLError 1:35 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT COUNT(*) FROM visits WHERE HISTOGRAM(age, 11) > 3
+;
+--! SQLError 1:36 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT COUNT(*) FROM visits HAVING HISTOGRAM(age, 11) > 3
+;
+--! SQLError 1:48 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT HISTOGRAM(age, 11) FROM visits GROUP BY HISTOGRAM(age, 11)
+;
+--! SQLError 1:34 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT AVG("count") FROM (SELECT HISTOGRAM(age, 11) FROM visits)
+;
+--! SQLError 1:38 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT COUNT(*) FROM (SELECT id, SUM(HISTOGRAM(age, 11)) FROM visits GROUP BY id)
+;
+--! SQLError 1:28 | HISTOGRAM has no other aggregates beside it | COUNT(*)
+SELECT HISTOGRAM(age, 11), COUNT(*) FROM visits
+;
+--! SQLError 1:28 | HISTOGRAM has no other aggregates beside it | HISTOGRAM(score, 5)
+SELECT HISTOGRAM(age, 11), HISTOGRAM(score, 5) FROM visits
+;
+--! SQLError 1:46 | HISTOGRAM has no other aggregates beside it | AVG(age)
+SELECT HISTOGRAM(age, 11) FROM visits HAVING AVG(age) > 3
+;
+--! SQLError 1:48 | HISTOGRAM has no other aggregates beside it | COUNT(*)
+SELECT HISTOGRAM(age, 11) FROM visits ORDER BY COUNT(*)
+;
+--! SQLError 1:8 | HISTOGRAM has 0 arguments | HISTOGRAM()
+SELECT HISTOGRAM() FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, 5)
+SELECT HISTOGRAM(age, 11, 5) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM(DISTINCT x) is not answered | HISTOGRAM(DISTINCT age, 11)
+SELECT HISTOGRAM(DISTINCT age, 11) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM(*) is not answered | HISTOGRAM(*)
+SELECT HISTOGRAM(*) FROM visits
+;
+--! ParameterError 1:8 | bins=0 is not a whole number | HISTOGRAM(age, 0)
+SELECT HISTOGRAM(age, 0) FROM visits
+;
+--! ParameterError 1:8 | bins=-3 is not a whole number | HISTOGRAM(age, -3)
+SELECT HISTOGRAM(age, -3) FROM visits
+;
+--! ParameterError 1:8 | bins=1.5 is not a whole number | HISTOGRAM(age, 1.5)
+SELECT HISTOGRAM(age, 1.5) FROM visits
+;
+--! ParameterError 1:8 | bins=True is not a whole number | HISTOGRAM(age, TRUE)
+SELECT HISTOGRAM(age, TRUE) FROM visits
+;
+--! ParameterError 1:8 | bins='11' is not a whole number | HISTOGRAM(age, '11')
+SELECT HISTOGRAM(age, '11') FROM visits
+;
+--! ParameterError 1:8 | bins=1001 is not a whole number from 1 to 1,000 | HISTOGRAM(age, 1001)
+SELECT HISTOGRAM(age, 1001) FROM visits
+;
+--! ParameterError 1:8 | takes either bins= or edges= | HISTOGRAM(age, NULL)
+SELECT HISTOGRAM(age, NULL) FROM visits
+;
+--! SQLError 1:23 | is not a literal | score
+SELECT HISTOGRAM(age, score) FROM visits
+;
+--! SQLError 1:27 | is not a literal | score
+SELECT HISTOGRAM(age, [0, score]) FROM visits
+;
+--! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [5, 3])
+SELECT HISTOGRAM(age, [5, 3]) FROM visits
+;
+--! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [5])
+SELECT HISTOGRAM(age, [5]) FROM visits
+;
+--! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [])
+SELECT HISTOGRAM(age, []) FROM visits
+;
+--! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [1, NULL])
+SELECT HISTOGRAM(age, [1, NULL]) FROM visits
+;
+--! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(day, [1, 2])
+SELECT HISTOGRAM(day, [1, 2]) FROM visits
+;
+--! UnboundedError 1:8 | weight has no range to be cut into bins | HISTOGRAM(weight, 5)
+SELECT HISTOGRAM(weight, 5) FROM visits
+;
+--! UnboundedError 1:8 | name has no range to be cut into bins | HISTOGRAM(name, 5)
+SELECT HISTOGRAM(name, 5) FROM visits
+;
+--! SQLError 1:18 | no such column | nothing
+SELECT HISTOGRAM(nothing, 5) FROM visits
+;
+--! SQLError 1:8 | it is neither a group key nor inside an aggregate | sex
+SELECT sex, HISTOGRAM(age, 5) FROM visits
+;
+--! SQLError 1:48 | GROUP BY takes a key, or its number | 1
+SELECT HISTOGRAM(age, 11) FROM visits GROUP BY 1
+;
+--! SQLError 1:53 | GROUP BY takes a key, or its number | 3
+SELECT HISTOGRAM(age, 11), sex FROM visits GROUP BY 3
+;

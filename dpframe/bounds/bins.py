@@ -1,0 +1,209 @@
+"""Bins of a histogram, written out: their ends follow from declared ranges, or were given.
+
+Guarantee: that of a grouped count. A row is in one bin at most, so whatever the number of bins, a
+unit changes them by no more than its weight together. The ends are computed from declarations and
+from what the analyst wrote, never from a row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+from dpframe.bounds.analysis import typed
+from dpframe.bounds.lower import Lowering
+from dpframe.bounds.refine import refined
+from dpframe.errors import ParameterError, UnboundedError
+from dpframe.plan.bins import HIGH, LOW, Closed, bins_in, edges_fix, pointer
+from dpframe.plan.domains import Domain, Type, type_of_value
+from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, literal, transform
+from dpframe.plan.nodes import Aggregate, Filter, Node, Project, aggregate_of
+
+Edges = tuple[Any, ...]
+
+
+def with_bins(plan: Node, lowering: Lowering) -> tuple[Node, dict[str, Edges]]:
+    """The plan with its bins written out, and the edges of each key that is bins.
+
+    Bins are closed on one side, and the bin at the other end of them all is closed on both. Rows
+    without a value, or beyond given edges, are in no bin: they are filtered out.
+    """
+    node = aggregate_of(plan)
+    calls = list(bins_in([key for _, key in node.keys]))
+    if not calls:
+        return plan, {}
+    needed = frozenset(c for call in calls for c in columns_of(call))
+    rows = lowering.rows(node.parent, needed)
+    written: dict[Expr, Expr] = {}
+    ends: dict[Expr, Edges] = {}
+    conditions: list[Expr] = []
+    for call in calls:
+        value = rows.over_source(call.args[0])
+        domain = typed(value, rows.table.domains).domain
+        if not domain.is_bounded:  # the query itself may bound it
+            inside = typed(value, refined(rows.table.domains, rows.where)).domain
+            domain = inside.with_nullable(domain.nullable)
+        cuts = _edges(call, domain)
+        ends[call] = cuts
+        conditions += _inside(call.args[0], domain, cuts)
+        written[call] = _number(call, domain, cuts)
+    predicate = conjunction(tuple(conditions))
+    parent = node.parent if predicate is None else Filter(node.parent, predicate)
+    keys = tuple((name, transform(key, written.get)) for name, key in node.keys)
+    edges = {name: ends[key] for name, key in node.keys if key in ends}
+    named = {f"{LOW}{name}": _chosen(name, cuts[:-1]) for name, cuts in edges.items()}
+    named |= {f"{HIGH}{name}": _chosen(name, cuts[1:]) for name, cuts in edges.items()}
+    return _above(plan, replace(node, parent=parent, keys=keys), named), edges
+
+
+def _above(plan: Node, node: Aggregate, named: Mapping[str, Expr]) -> Node:
+    """The plan over another aggregate, with the ends of bins computed where they are named."""
+
+    def change(expr: Expr) -> Expr | None:
+        return named.get(expr.name) if isinstance(expr, Column) else None
+
+    if isinstance(plan, Aggregate):
+        return node
+    (parent,) = plan.parents
+    below = _above(parent, node, named)
+    match plan:
+        case Project():
+            return Project(below, tuple((n, transform(e, change)) for n, e in plan.columns))
+        case Filter():
+            return Filter(below, transform(plan.predicate, change))
+    return replace(plan, parent=below)  # type: ignore[call-arg]
+
+
+# --- edges ---------------------------------------------------------------------------------------
+
+
+def _edges(call: Call, domain: Domain) -> Edges:
+    """The ends of all bins: as given, or cut evenly from the declared range."""
+    bins, edges, closed = call.params
+    if edges is not None:
+        return _given(call, domain, edges)
+    if not domain.is_bounded or domain.type in (Type.BOOL, Type.TEXT) or _is_too_wide(domain):
+        name = _name(call)
+        raise UnboundedError(
+            f"{name} has no range to be cut into bins{pointer(call.place)}",
+            why="bins that follow the data would tell of it",
+            fix=f'{edges_fix(call.place)}, or session.register(..., columns={{"{name}":'
+            " dp.Range(low, high)})",
+        )
+    if domain.low == domain.high:
+        return (domain.low, domain.high)
+    if domain.type is Type.DATE:
+        days = (domain.high - domain.low).days
+        starts = [domain.low + timedelta(days=days * i // bins) for i in range(bins)]
+        return (*dict.fromkeys(starts), domain.high)
+    if domain.type is Type.TIMESTAMP:
+        width = (domain.high - domain.low) / bins
+        return (*dict.fromkeys(domain.low + width * i for i in range(bins)), domain.high)
+    low, high = float(domain.low), float(domain.high)
+    width = (high - low) / bins
+    return (low, *(_edge(i, low, width, closed) for i in range(1, bins)), high)
+
+
+def _is_too_wide(domain: Domain) -> bool:
+    numbers = domain.type in (Type.INT, Type.FLOAT)
+    return numbers and not math.isfinite(float(domain.high) - float(domain.low))
+
+
+def _name(call: Call) -> str:
+    names = columns_of(call)
+    return names[0] if len(names) == 1 else "the expression"
+
+
+def _edge(number: int, low: float, width: float, closed: Closed) -> float:
+    """The end between two bins of even width, such that rows with this value are on its side.
+
+    Rows are numbered by (x - low) / width, which rounds, so the end may have to be moved a little.
+    """
+    edge = low + width * number
+    ulp = math.ulp(max(abs(low), abs(edge)))
+    while closed == "left" and (edge - low) / width < number:
+        edge += ulp
+    while closed == "right" and (edge - low) / width > number:
+        edge -= ulp
+    return edge
+
+
+def _given(call: Call, domain: Domain, given: Edges) -> Edges:
+    """Edges as they were given, checked against the values that they cut."""
+    kinds = {type_of_value(e) if isinstance(e, int | float | date) else None for e in given}
+    numbers = kinds <= {Type.INT, Type.FLOAT} and domain.type in (Type.INT, Type.FLOAT)
+    finite = not numbers or all(map(math.isfinite, given))
+    fitting = len(given) >= 2 and finite and (numbers or kinds == {domain.type})
+    if not fitting or any(not a < b for a, b in itertools.pairwise(given)):
+        raise ParameterError(
+            f"edges= for {_name(call)} are not at least two rising values of its type"
+            f"{pointer(call.place)}",
+            why="each bin reaches from one edge to the next",
+            fix=edges_fix(call.place),
+        )
+    return given
+
+
+# --- expressions ---------------------------------------------------------------------------------
+
+
+def _inside(value: Expr, domain: Domain, cuts: Edges) -> list[Expr]:
+    """That a row is in some bin: it has a value, and not beyond the edges."""
+    found: list[Expr] = []
+    if domain.nullable:
+        found.append(Call("not", (Call("is_null", (value,)),)))
+    if domain.low is None or cuts[0] > domain.low:
+        found.append(Call("greater_equal", (value, literal(cuts[0]))))
+    if domain.high is None or cuts[-1] < domain.high:
+        found.append(Call("less_equal", (value, literal(cuts[-1]))))
+    return found
+
+
+def _number(call: Call, domain: Domain, cuts: Edges) -> Expr:
+    """The number of the bin that a value is in."""
+    (value,), (_, edges, closed) = call.args, call.params
+    if len(cuts) == 2:
+        return literal(0)
+    if edges is None and domain.type in (Type.INT, Type.FLOAT):
+        return _even(value, cuts, closed)
+    symbol = "less" if closed == "left" else "less_equal"
+    return _search(0, len(cuts) - 2, lambda i: Call(symbol, (value, literal(cuts[i]))), literal)
+
+
+def _even(value: Expr, cuts: Edges, closed: Closed) -> Expr:
+    """The number of a bin of even width, without a comparison for each."""
+    last = len(cuts) - 2
+    above = Call("subtract", (Call("cast", (value,), ("DOUBLE",)), literal(float(cuts[0]))))
+    scaled = Call("divide", (above, literal((cuts[-1] - cuts[0]) / (last + 1))))
+    if closed == "left":
+        number: Expr = Call("cast", (Call("floor", (scaled,)),), ("BIGINT",))
+    else:
+        ceiling = Call("cast", (Call("ceil", (scaled,)),), ("BIGINT",))
+        number = Call("subtract", (ceiling, literal(1)))
+    return Call("greatest", (literal(0), Call("least", (number, literal(last)))))
+
+
+def _chosen(key: str, values: Edges) -> Expr:
+    """One of some values, by the number of the bin."""
+    number = Column(key)
+    return _search(
+        0,
+        len(values) - 1,
+        lambda i: Call("less", (number, literal(i))),
+        lambda i: literal(values[i]),
+    )
+
+
+def _search(
+    first: int, last: int, is_before: Callable[[int], Expr], value: Callable[[int], Expr]
+) -> Expr:
+    """Nested CASEs that find a number by halving, so that they are never deep."""
+    if first == last:
+        return value(first)
+    middle = (first + last + 1) // 2
+    below = _search(first, middle - 1, is_before, value)
+    return Call("case", (is_before(middle), below, _search(middle, last, is_before, value)))

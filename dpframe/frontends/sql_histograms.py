@@ -1,0 +1,160 @@
+"""HISTOGRAM(x, bins) in SQL: a row for each bin, with its ends and the count.
+
+`SELECT ward, HISTOGRAM(age, 11) FROM visits GROUP BY ward` is read as if it said
+`SELECT ward, low, high, count` of bins that are one more group key. So whatever may follow a GROUP
+BY may follow it: HAVING, ORDER BY and LIMIT over the rows, or a SELECT around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from dpframe.frontends.sql_known import is_aggregate, is_histogram
+from dpframe.frontends.sql_origin import origin_of, sql_error
+from dpframe.plan.bins import HIGH, LOW, binned
+from dpframe.plan.exprs import Call, Expr
+
+LOW_END, HIGH_END = f"{LOW}end", f"{HIGH}end"
+"""What the ends of the bins of a HISTOGRAM are called while names are resolved."""
+
+
+def expand_histograms(select: exp.Select, released: exp.Expression, text: str) -> None:
+    """Put three columns in the place of HISTOGRAM; `released` is the SELECT that aggregates."""
+    calls = [node for node in select.find_all(exp.Anonymous) if is_histogram(node)]
+    for call in calls:
+        item = _item(call)
+        if item.parent is not released or item.arg_key != "expressions":
+            raise sql_error(
+                call,
+                text,
+                "HISTOGRAM makes a row for each bin",
+                why="an answer is a table, and each of its values has an error bar of its own",
+                fix="SELECT HISTOGRAM(age, 11) FROM visits, alone or beside the keys of GROUP BY",
+            )
+        _refuse_company(call, released, text)
+        _check_arguments(call, text)
+        _expand(item, call, released, text)
+
+
+def _item(call: exp.Expression) -> exp.Expression:
+    """The item of SELECT that a call is, with its FILTER and its name."""
+    while isinstance(call.parent, exp.Paren | exp.Alias | exp.Filter) and call.arg_key == "this":
+        call = call.parent
+    return call
+
+
+def _refuse_company(call: exp.Expression, select: exp.Expression, text: str) -> None:
+    clauses = [select.args.get(k) for k in ("having", "order")]
+    own = [*select.expressions, *(c for c in clauses if c is not None)]
+    for node in (n for part in own for n in part.walk() if is_aggregate(n)):
+        inside = node is call or (isinstance(node, exp.Filter) and node.this is call)
+        if not inside:
+            raise sql_error(
+                node,
+                text,
+                "HISTOGRAM has no other aggregates beside it",
+                why="it makes a row for each bin, and they have one for each group",
+                fix="ask one query for each; or GROUP BY age // 10 with other aggregates",
+            )
+
+
+def _check_arguments(call: exp.Expression, text: str) -> None:
+    arguments = call.expressions
+    if not 1 <= len(arguments) <= 2:
+        raise sql_error(
+            call,
+            text,
+            f"HISTOGRAM has {len(arguments)} arguments",
+            why="it takes a value, and its bins",
+            fix="HISTOGRAM(age, 11), or HISTOGRAM(age, [0, 18, 65, 110]), or HISTOGRAM(ward)",
+        )
+    if isinstance(arguments[0], exp.Distinct | exp.Star):
+        raise sql_error(
+            call,
+            text,
+            f"HISTOGRAM({'DISTINCT x' if isinstance(arguments[0], exp.Distinct) else '*'}) is not"
+            " answered",
+            why="a histogram counts the rows in each bin of a value",
+            fix="HISTOGRAM(age, 11)",
+        )
+
+
+def _expand(item: exp.Expression, call: exp.Expression, select: exp.Expression, text: str) -> None:
+    counted = item.this if isinstance(item, exp.Alias) else item
+    name = item.alias or "count"
+    if len(call.expressions) == 1:
+        value = call.expressions[0]
+        count: exp.Expression = exp.Count(this=exp.Star())
+        if isinstance(call.parent, exp.Filter):
+            count = exp.Filter(this=count, expression=call.parent.expression.copy())
+        shown = value if isinstance(value, exp.Column) else _named(value, "value")
+        _group_by(select, value)
+        found = [shown.copy(), _named(count, name)]
+    else:
+        ends = [_end(LOW_END, call), _end(HIGH_END, call)]
+        found = [_named(ends[0], "low"), _named(ends[1], "high"), _named(counted.copy(), name)]
+    position = 1 + [each is item for each in select.expressions].index(True)
+    _move_ordinals(select, position, len(found) - 1, text)
+    items = [i for each in select.expressions for i in (found if each is item else [each])]
+    select.set("expressions", items)
+
+
+def _move_ordinals(select: exp.Expression, position: int, more: int, text: str) -> None:
+    """Let GROUP BY 2 name what it named before there were more columns."""
+    group, columns = select.args.get("group"), len(select.expressions)
+    for item in group.expressions if group is not None else []:
+        if not isinstance(item, exp.Literal) or item.is_string or not item.this.isdecimal():
+            continue
+        number = int(item.this)
+        if number == position or number > columns:
+            raise sql_error(
+                item,
+                text,
+                "GROUP BY takes a key, or its number",
+                why="HISTOGRAM groups by its bins already"
+                if number == position
+                else f"the query has columns 1 to {columns}",
+                fix="GROUP BY ward, or leave it out",
+            )
+        if number > position:
+            item.set("this", str(number + more))
+
+
+def _named(node: exp.Expression, name: str) -> exp.Expression:
+    return exp.Alias(this=node.copy(), alias=exp.to_identifier(name))
+
+
+def _end(name: str, call: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=name, expressions=[call.copy()])
+
+
+def _group_by(select: exp.Expression, value: exp.Expression) -> None:
+    """Group by what HISTOGRAM(x) counts the values of."""
+    group = select.args.get("group")
+    if group is None:
+        select.set("group", exp.Group(expressions=[value.copy()]))
+    elif not group.args.get("all"):
+        group.append("expressions", value.copy())
+
+
+def end_of(node: exp.Expression) -> tuple[str, exp.Expression] | None:
+    """The end of a bin that a column shows, and the HISTOGRAM that it is of."""
+    if isinstance(node, exp.Anonymous) and node.name in (LOW_END, HIGH_END):
+        return (LOW if node.name == LOW_END else HIGH), node.expressions[0]
+    return None
+
+
+def bins_of(
+    call: exp.Expression,
+    text: str,
+    read: Callable[[exp.Expression], Expr],
+    value: Callable[[exp.Expression], Any],
+) -> Call:
+    """The key that the bins of a HISTOGRAM are: `read` reads what is binned, `value` constants."""
+    place, (what, how) = origin_of(call, text), call.expressions
+    if isinstance(how, exp.Array):
+        return binned(read(what), None, [value(e) for e in how.expressions], place=place)
+    return binned(read(what), value(how), None, place=place)

@@ -1,0 +1,82 @@
+"""No unit moves a histogram further than was claimed, whatever its bins and levels; see `fuzz`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fuzz
+import pytest
+from fuzz import Broken, Harness
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from strategies import Grammar, World, _keys, _where, worlds
+
+import dpframe as dp
+from dpframe.bounds import sensitivity
+from dpframe.frontends.sql import plan_of
+from dpframe.plan.bins import on_levels
+
+CASES = 20
+PER_WORLD = 5
+
+
+@st.composite
+def histograms(draw: Any, world: World) -> str:
+    """A HISTOGRAM of some expression, in bins of even width or between edges."""
+    rows = Grammar(draw, world.columns)
+    edges = rows.pick("[0, 1]", "[-5, 0.5, 3, 1000]", "[-1000000, 0, 7, 8, 9, 1000000]")
+    bins = rows.pick("1", "2", "3", "7", "40", edges)
+    number = rows.number(rows.pick(0, 0, 1)).text
+    value = number if bins == edges else rows.bounded_number(rows.pick(0, 0, 1))
+    keys = draw(_keys(world))[:1] if rows.below(3) == 0 else []
+    text = f"SELECT {''.join(f'{key} AS key{i}, ' for i, key in enumerate(keys))}"
+    text += f"HISTOGRAM({value}, {bins}) FROM t"
+    text += f" WHERE {_where(rows)}" if rows.below(3) == 0 else ""
+    return text + (f" GROUP BY {', '.join(keys)}" if keys else "")
+
+
+@st.composite
+def cases(draw: Any) -> tuple[World, list[str]]:
+    world = draw(worlds())
+    return world, [draw(histograms(world)) for _ in range(PER_WORLD)]
+
+
+def check(harness: Harness, number: int) -> None:
+    @seed(number)
+    @settings(
+        max_examples=CASES,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases())
+    def every_promise_holds(case: Any) -> None:
+        harness.check(*case)
+
+    every_promise_holds()
+
+
+def query_on_levels(session: dp.Session, statement: str) -> dp.Query:
+    return session._analysed(on_levels(plan_of(statement, session._tables), 2, 3), statement)
+
+
+@pytest.mark.parametrize("levels", [False, True])
+def test_every_promise_holds_for_histograms(levels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if levels:
+        monkeypatch.setattr(fuzz, "query_of", query_on_levels)
+    harness = Harness()
+    check(harness, 11 + levels)
+    assert harness.seen["accepted"] >= 0.6 * harness.seen["cases"]
+    for kind in ("grouped", "weighted", "replaced", "released"):
+        assert harness.seen[kind] > 0, f"no accepted case was {kind}"
+    assert (harness.seen["sets"] > 0) == levels
+
+
+def test_levels_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit is in a bin of every level; claiming one level's sensitivity for all is too little."""
+    monkeypatch.setattr(fuzz, "query_of", query_on_levels)
+    one = sensitivity._in_one_grouping
+    monkeypatch.setattr("dpframe.aggregates.compile.sensitivity_of", one)
+    with pytest.raises(Broken, match="claimed"):
+        check(Harness(), 12)
