@@ -23,7 +23,7 @@ from dpframe.release.cost import Cost, offer_for, single_cost
 from dpframe.release.explain import explain, explain_contest
 from dpframe.release.kept_keys import kept_keys, with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
-from dpframe.release.offer import Offer, public_values
+from dpframe.release.offer import Offer, public_values, released
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key
 from dpframe.release.table import Release
@@ -346,7 +346,8 @@ class Query:
             elif law is None:
                 raise InternalError("a private part has no noise")
             else:
-                noisy.append(tuple(law.add(values, self._asking.source)))
+                part = offer.layout.parts[i]
+                noisy.append(released(part, law, values, self._asking.source))
         return tuple(noisy)
 
     def __repr__(self) -> str:

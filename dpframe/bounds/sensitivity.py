@@ -15,6 +15,13 @@ and add up to at most N[k] before weighting. Both norms of v are then at most th
 in L1 the sums over cells add up, and in L2 the sum over c of v[k, c]^2 is at most (sum over c of
 v[k, c])^2 <= N[k]^2. That holds for every width of the cells, so for coarser grids that are added
 up from finer ones too, and for weighting, which scales v by one factor and rounds it down.
+
+Cells that are chosen by their counts (`ChosenCells`): what a choice costs grows with d[k], the L1
+distance of the counts of group k, so the norms here are those of d over the groups. The cells of a
+group add up to at most N[k] before weighting, so d[k] <= N[k], and the norms of d are at most r. A
+unit that is replaced moves d[k] by what leaves the group and what enters it, at most 2r in each
+norm. That differs from `GridCounts`: a row that moves within a group has d = 2 there, and a square of
+4, where the counts themselves have 1 + 1.
 """
 
 from __future__ import annotations
@@ -23,7 +30,15 @@ from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
+from dpframe.plan.parts import (
+    ChosenCells,
+    CodedSum,
+    CountDistinct,
+    CountRows,
+    CountUnits,
+    GridCounts,
+    Part,
+)
 
 COUNT_BITS = 20
 """Weighted counts are kept on a grid of 2^-20 of a row."""
@@ -140,6 +155,9 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
         return Sensitivity(
             span, span * span, span, f"one row changes by at most {_value(part, span)}"
         )
+    if isinstance(part, ChosenCells):
+        why = "one row leaves a cell and enters another, perhaps of the same group"
+        return Sensitivity(2, 4, 2, why)
     if isinstance(part, GridCounts):
         return Sensitivity(2, 2, 1, "one row leaves a cell and enters another")
     if context.grouped:

@@ -9,6 +9,7 @@ from dpframe.mechanisms.laplace import DiscreteLaplace
 from dpframe.mechanisms.law import Law
 from dpframe.mechanisms.noisy_max import NoisyMax
 from dpframe.mechanisms.partitions import PartitionRule, TruncatedGeometric
+from dpframe.mechanisms.quantiles import QuantileSelection
 from dpframe.mechanisms.randomized_response import RandomizedResponse
 from dpframe.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from dpframe.mechanisms.set_union import ThresholdedGaussian
@@ -29,6 +30,7 @@ __all__ = [
     "NumericSparse",
     "PartitionRule",
     "PermuteAndFlip",
+    "QuantileSelection",
     "RandomizedResponse",
     "Selection",
     "Source",

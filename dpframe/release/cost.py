@@ -13,6 +13,7 @@ from dpframe.budget.exact import Number, positive
 from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import BudgetError, ParameterError
+from dpframe.mechanisms import Law
 from dpframe.release.offer import (
     Offer,
     best_offer,
@@ -123,7 +124,7 @@ def predicted_width(offer: Offer, aggregate: int, confidence: float) -> float:
     total = 0.0
     for role, part in recipe.parts.items():
         law = offer.laws[index[part]]
-        if law is not None:
+        if isinstance(law, Law):
             width = law.half_width(each) * offer.layout.step(index[part])
             total += recipe.weights[role] * width
     return total

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import date, datetime
 
 from dpframe.aggregates.compile import Compiled, layout_for
 from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
+from dpframe.budget.halving import rank_errors, rounds
 from dpframe.declare import Row, Table
+from dpframe.mechanisms import Law
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, walk
 from dpframe.plan.nodes import (
     GROUPING,
@@ -26,7 +29,15 @@ from dpframe.plan.nodes import (
     aggregate_of,
     chain,
 )
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
+from dpframe.plan.parts import (
+    CodedSum,
+    CountDistinct,
+    CountRows,
+    CountUnits,
+    GridCounts,
+    Part,
+    RankedCells,
+)
 from dpframe.release.choice import ChoiceOffer
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
@@ -202,6 +213,12 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             return (
                 f"sum of {expr_text(part.expr, names)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
             )
+        case RankedCells():
+            levels, steps = part.levels, len(rounds(part.levels))
+            listed = ", ".join(f"{float(level):g}" for level in levels)
+            which = f"quantile{'s' * (len(levels) > 1)} {listed}"
+            between = f"chosen among {part.inside:,} cells, in {steps} round{'s' * (steps > 1)}"
+            return f"{which} of {expr_text(part.expr, names)}{where}, {between}"
         case GridCounts():
             low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
             between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
@@ -229,9 +246,11 @@ def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) ->
         if offer is not None:
             lines += [f"     {_noise_text(offer, i)}"]
     lines += ["columns"]
-    for (name, _), recipe in zip(compiled.aggregates, layout.recipes, strict=True):
+    reasons = layout.reasons or ("",) * len(layout.recipes)
+    for (name, _), recipe, reason in zip(compiled.aggregates, layout.recipes, reasons, strict=True):
         call = dict(aggregate_of(compiled.plan).aggregates)[name]
         lines += [f"  {expr_text(call)}: from {recipe.name}"]
+        lines += [f"     {reason}"] if reason else []
     lines += [f"cost    {cost}", f"left    {remains}"]
     return "\n".join(lines)
 
@@ -319,10 +338,18 @@ def _noise_text(offer: Offer, index: int) -> str:
     if law is None:
         return "no noise: no unit can change it"
     step = offer.layout.step(index)
-    error = law.half_width(0.95) * step
     share = float(offer.layout.shares[index])
     if offer.selection is not None:
         share *= float(1 - SELECTION_SHARE)
+    if not isinstance(law, Law):
+        part = offer.layout.parts[index]
+        assert isinstance(part, RankedCells)
+        error = max(rank_errors(part.levels)) * math.sqrt(law.variance) * step
+        return (
+            f"exponential mechanism with {share:.0%} of the cost;"
+            f" where rows lie evenly, ranks are off by about {number(error, error)} rows"
+        )
+    error = law.half_width(0.95) * step
     return (
         f"{offer.noise} noise with {share:.0%} of the cost;"
         f" 95% of the time within ± {number(error, error)}"

@@ -41,7 +41,7 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     run(CASES // SHARDS, 7919 * shard, harness, shrink=False)
     assert harness.seen["cases"] >= CASES // SHARDS
     assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
-    for kind in ("grouped", "weighted", "replaced", "released", "private"):
+    for kind in ("grouped", "weighted", "replaced", "released", "private", "chosen"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
