@@ -53,10 +53,10 @@ _UNKNOWN = 64
 _MOST_LEVELS = 64
 """Quantiles of one column that are chosen together."""
 
-_BARS = 1 / 3
+_BARS = 1 / 4
 """What the error bars of a quantile that is chosen get of a pure cost, for each 1 of the choice.
 
-With a quarter of the whole for the bars, the place itself is 4/3 as far off as the whole would make
+With a fifth of the whole for the bars, the place itself is 5/4 as far off as the whole would make
 it. Peers give bars no part of the cost, and have none.
 """
 
