@@ -23,7 +23,7 @@ from dpframe.release.cost import Cost, offer_for, single_cost
 from dpframe.release.explain import explain, explain_contest
 from dpframe.release.kept_keys import kept_keys, with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
-from dpframe.release.offer import Offer, public_values, released
+from dpframe.release.offer import Offer, of_public_rows, public_values, released
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key
 from dpframe.release.table import Release
@@ -190,7 +190,8 @@ class Query:
         if compiled.table.public:
             if compiled.awaits_keys:
                 compiled = compiled.with_keys(every_key(compiled, self._engine))
-            exact = self._exact(compiled, offer)
+            measures = zip(offer.layout.parts, self._exact(compiled, offer), strict=True)
+            exact = tuple(of_public_rows(part, values) for part, values in measures)
             note = "the table is public: exact, at no cost"
             parts = NoisyParts(compiled, offer.layout, offer.laws, exact)
             return Release(parts, offer.loss, self._asking.source, note=note)

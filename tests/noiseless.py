@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpframe.mechanisms import Law, QuantileSelection
+from dpframe.mechanisms import Law, ModeSelection, QuantileSelection
 from dpframe.mechanisms.quantiles import _Range
 
 
 def without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every draw is 0, and of the best positions the middle one is chosen."""
+    """Every draw is 0, of the best positions the middle one is chosen, and the largest count."""
     monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
     monkeypatch.setattr(QuantileSelection, "_one", _best)
+    monkeypatch.setattr(ModeSelection, "choose", lambda self, counts, source: counts.argmax(axis=1))
 
 
 def _best(

@@ -32,7 +32,7 @@ from dpframe.declare import Table
 from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
-from dpframe.plan.parts import Part, RankedCells, step_of
+from dpframe.plan.parts import ChosenCells, Part, RankedCells, step_of
 from dpframe.plan.rules import mode_as_winner
 
 
@@ -277,8 +277,8 @@ def _noise_size(part: Part, context: Context) -> float:
         if context.norm == 1 and found.l1 is not None
         else math.sqrt(found.l2_squared)
     )
-    if isinstance(part, RankedCells):
-        steps = len(rounds(part.levels))
+    if isinstance(part, ChosenCells):
+        steps = len(rounds(part.levels)) if isinstance(part, RankedCells) else 1
         size *= steps if context.norm == 1 else math.sqrt(steps / 2)
     return size * float(step_of(part, extra_bits(part, context)))
 

@@ -110,6 +110,11 @@ class QuantileSelection:
         return cls(levels, round_scale_up("scale", scale))
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return "exponential mechanism"
+
+    @property
     def rounds(self) -> int:
         """How many selections there are one after the other."""
         return len(rounds(self.levels))

@@ -132,6 +132,15 @@ class RankedCells(ChosenCells):
         return -(-(self.coding.high - self.coding.low + 1) // self.width)
 
 
+@dataclass(frozen=True, slots=True)
+class FrequentCell(ChosenCells):
+    """A grid of which a cell with many rows is chosen: its number is released."""
+
+    @property
+    def cells(self) -> int:
+        return 1
+
+
 GRAINS = 4096
 """Positions in a cell of `RankedCells`."""
 

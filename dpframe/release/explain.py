@@ -11,8 +11,8 @@ from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
 from dpframe.budget.halving import rank_errors, rounds
 from dpframe.declare import Row, Table
-from dpframe.mechanisms import Law
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, walk
+from dpframe.mechanisms import Law, ModeSelection
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, columns_of, walk
 from dpframe.plan.nodes import (
     GROUPING,
     HIDDEN,
@@ -34,6 +34,7 @@ from dpframe.plan.parts import (
     CountDistinct,
     CountRows,
     CountUnits,
+    FrequentCell,
     GridCounts,
     Part,
     RankedCells,
@@ -213,6 +214,12 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             return (
                 f"sum of {expr_text(part.expr, names)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
             )
+        case FrequentCell():
+            # Days are numbered, and listed values too: what they are the numbers of is meant.
+            coded = isinstance(part.expr, Call) and part.expr.function in ("case", "day_number")
+            read = [(names or {}).get(c, c) for c in columns_of(part.expr)]
+            value = ", ".join(read) if coded else expr_text(part.expr, names)
+            return f"most frequent {value}{where}, chosen among {part.size:,} values"
         case RankedCells():
             levels, steps = part.levels, len(rounds(part.levels))
             listed = ", ".join(f"{float(level):g}" for level in levels)
@@ -224,6 +231,14 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
             return f"counts of {expr_text(part.expr, names)} in {between}{where}"
     return type(part).__name__
+
+
+def mode_text(law: ModeSelection, part: Part, step: float, groups: int) -> str:
+    """How many rows the chosen value may have less than the most frequent one."""
+    assert isinstance(part, FrequentCell)
+    rows = law.error(0.95, part.size, groups) * step
+    every = " in all groups" if groups > 1 else ""
+    return f"with 95% confidence{every} no value has over {number(rows, rows)} rows more than it"
 
 
 def explain(compiled: Compiled, offer: Offer | None, cost: str, remains: str) -> str:
@@ -343,6 +358,8 @@ def _noise_text(offer: Offer, index: int) -> str:
         share *= float(1 - SELECTION_SHARE)
     if not isinstance(law, Law):
         part = offer.layout.parts[index]
+        if isinstance(law, ModeSelection):
+            return f"{law.name} with {share:.0%} of the cost; {mode_text(law, part, step, 1)}"
         assert isinstance(part, RankedCells)
         error = max(rank_errors(part.levels)) * math.sqrt(law.variance) * step
         return (

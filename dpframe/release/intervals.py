@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 
 from dpframe.aggregates.base import Place
+from dpframe.aggregates.mode import Chosen
 from dpframe.aggregates.ranks import ChosenRank, Outermost
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import Law, QuantileSelection, Source
+from dpframe.mechanisms import Law, ModeSelection, QuantileSelection, Source
 from dpframe.plan.exprs import Column
 from dpframe.plan.nodes import Aggregate, Node, Project, chain
 from dpframe.release.noisy import ROW, NoisyParts, PostProcessing, group_frame, with_aggregates
@@ -59,13 +60,28 @@ def intervals(
 
 
 def _noisy_columns(parts: NoisyParts, finished: pl.DataFrame) -> list[str]:
-    """Columns of numbers and times computed from at least one aggregate."""
+    """Columns of numbers and times computed from at least one aggregate, and from no mode."""
     noisy = {name for name, _ in parts.compiled.aggregates}
-    for node in reversed(list(_above(parts.compiled.plan))):
+    modes = mode_columns(parts)
+    for node in reversed(_above(parts.compiled.plan)):
         if isinstance(node, Project):
             noisy = {name for name, expr in node.columns if _reads(expr, noisy)}
+    noisy -= modes
     kinds = {c: finished[c].dtype for c in finished.columns if c in noisy}
     return [c for c, kind in kinds.items() if kind.is_numeric() or kind.is_temporal()]
+
+
+def mode_columns(parts: NoisyParts) -> set[str]:
+    """The columns that read the most frequent value of a group, which has no error bar."""
+    found = {
+        name
+        for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
+        if isinstance(recipe.place, Chosen)
+    }
+    for node in reversed(_above(parts.compiled.plan)):
+        if isinstance(node, Project):
+            found = {name for name, expr in node.columns if _reads(expr, found)}
+    return found
 
 
 def _above(plan: Node) -> list[Node]:
@@ -205,7 +221,7 @@ def _possible(parts: NoisyParts, groups: list[int], draws: int, source: Source) 
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
-        if law is not None and not isinstance(law, QuantileSelection):
+        if law is not None and not isinstance(law, QuantileSelection | ModeSelection):
             noise = law.draw(len(estimate), source).astype(float)
             estimate = estimate - noise * parts.layout.step(i)
         columns.append(pl.Series(f"p{i}", estimate))

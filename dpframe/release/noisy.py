@@ -17,7 +17,7 @@ from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
-from dpframe.mechanisms import Law, QuantileSelection, Source
+from dpframe.mechanisms import Law, ModeSelection, QuantileSelection, Source
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
 from dpframe.plan.parts import ChosenCells, GridCounts
@@ -71,7 +71,7 @@ class NoisyParts:
 
     compiled: Compiled
     layout: Layout
-    laws: tuple[Noise | QuantileSelection | None, ...]
+    laws: tuple[Noise | QuantileSelection | ModeSelection | None, ...]
     """None for a part that no unit can change: it needs no noise."""
     values: tuple[tuple[int, ...], ...]
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.budget.loss import Loss
@@ -20,10 +21,11 @@ from dpframe.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Law,
+    ModeSelection,
     QuantileSelection,
     Source,
 )
-from dpframe.plan.parts import GRAINS, CodedSum, Part, RankedCells
+from dpframe.plan.parts import GRAINS, CodedSum, FrequentCell, GridCounts, Part, RankedCells
 from dpframe.release.selection import (
     SELECTION_SHARE,
     Selection,
@@ -31,7 +33,10 @@ from dpframe.release.selection import (
     pure_selection,
 )
 
-Measure = Law | QuantileSelection
+Choosing = QuantileSelection | ModeSelection
+"""What chooses cells by their counts."""
+
+Measure = Law | QuantileSelection | ModeSelection
 """What stands between the exact integers of a part and those that are released."""
 
 _L = TypeVar("_L")
@@ -58,9 +63,9 @@ class Offer:
     @property
     def mechanism(self) -> str:
         """All that runs, for the ledger."""
-        chosen = any(isinstance(law, QuantileSelection) for law in self.laws)
+        chosen = dict.fromkeys(law.name for law in self.laws if isinstance(law, Choosing))
         names = [] if self.selection is None else [f"{self.selection.name} selection"]
-        names += ["exponential mechanism"] if chosen else []
+        names += chosen
         if self.noise != "none" or (self.laws and not chosen) or not names:
             names.append(self.noise)
         return ", ".join(names)
@@ -87,7 +92,7 @@ class Offer:
 
 
 def _scale(law: Measure) -> Fraction:
-    scaled = isinstance(law, DiscreteLaplace | QuantileSelection)
+    scaled = isinstance(law, DiscreteLaplace | QuantileSelection | ModeSelection)
     scale: Fraction = law.scale if scaled else law.sigma  # type: ignore[union-attr]
     return scale
 
@@ -107,8 +112,11 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None 
         if sensitivity.is_zero or sensitivity.l1 is None:
             laws.append(None)
             continue
-        law: DiscreteLaplace | QuantileSelection
-        if isinstance(part, RankedCells):
+        law: DiscreteLaplace | Choosing
+        if isinstance(part, FrequentCell):
+            mode = ModeSelection.for_epsilon
+            law = _calibrated("epsilon", mode, epsilon * share, sensitivity.l1)
+        elif isinstance(part, RankedCells):
             make = partial(QuantileSelection.for_epsilon, part.levels)
             law = _calibrated("epsilon", make, epsilon * share, sensitivity.l1)
         else:
@@ -131,8 +139,10 @@ def gaussian_offer(compiled: Compiled, rho: Fraction, delta: Fraction | None = N
         moved = sensitivity.l2_squared
         if sensitivity.is_zero:
             laws.append(None)
-        elif isinstance(part, RankedCells):
-            make = partial(QuantileSelection.for_rho, part.levels)
+        elif isinstance(part, RankedCells | FrequentCell):
+            make: Callable[[Fraction, int], Choosing] = ModeSelection.for_rho
+            if isinstance(part, RankedCells):
+                make = partial(QuantileSelection.for_rho, part.levels)
             chosen = _calibrated("rho", make, rho * share, moved)
             laws.append(chosen)
             loss = loss + chosen.zcdp_loss(moved)
@@ -177,10 +187,23 @@ def released(part: Part, law: Measure, exact: Sequence[int], source: Source) -> 
     """What is released of a part instead of its exact integers."""
     if isinstance(law, Law):
         return tuple(law.add(exact, source))
-    if not isinstance(part, RankedCells):
+    if isinstance(law, ModeSelection) and isinstance(part, FrequentCell):
+        return tuple(law.choose(_by_group(part, exact), source).tolist())
+    if isinstance(law, ModeSelection) or not isinstance(part, RankedCells):
         raise InternalError(f"nothing to choose from in a {type(part).__name__}")
-    counts = np.array(exact, dtype=np.int64).reshape(-1, part.size)
+    counts = _by_group(part, exact)
     return tuple(law.choose(counts, part.inside, GRAINS, source).ravel().tolist())
+
+
+def _by_group(part: GridCounts, exact: Sequence[int]) -> NDArray[np.int64]:
+    return np.array(exact, dtype=np.int64).reshape(-1, part.size)
+
+
+def of_public_rows(part: Part, exact: Sequence[int]) -> tuple[int, ...]:
+    """What is released of a part where there is nothing to protect."""
+    if isinstance(part, FrequentCell):
+        return tuple(_by_group(part, exact).argmax(axis=1).tolist())
+    return tuple(exact)
 
 
 def exact_offer(compiled: Compiled) -> Offer:

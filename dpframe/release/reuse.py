@@ -21,7 +21,13 @@ from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.budget.halving import rank_errors
 from dpframe.errors import InternalError
-from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law, QuantileSelection
+from dpframe.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Law,
+    ModeSelection,
+    QuantileSelection,
+)
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
 from dpframe.plan.parts import Part, RankedCells, step_of
 from dpframe.release.kept_keys import (
@@ -32,6 +38,7 @@ from dpframe.release.kept_keys import (
     table_words,
 )
 from dpframe.release.noisy import Mixed, NoisyParts
+from dpframe.release.offer import Measure
 
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
@@ -47,7 +54,7 @@ _MOST_DROPPED = 3
 class Found:
     """One part, as the ledger has it: perhaps several measurements, averaged."""
 
-    law: Law | Mixed | QuantileSelection
+    law: Mixed | Measure
     values: tuple[int, ...]
     bits: int
     derived: bool
@@ -95,7 +102,7 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
         key_of = _keyed(compiled, keys, layout.context.norm, version)
         for i, law in enumerate(parts.laws):
             dropped = len(keys) < len(compiled.keys)
-            if not isinstance(law, Law | QuantileSelection) or (
+            if not isinstance(law, Law | QuantileSelection | ModeSelection) or (
                 dropped and not layout.parts[i].adds_up
             ):
                 continue  # a unit or a value in two groups is one, so these do not add up
@@ -109,7 +116,7 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
 
 
 def _each_level(
-    part: Part, law: Law | QuantileSelection, values: tuple[int, ...]
+    part: Part, law: Measure, values: tuple[int, ...]
 ) -> Iterator[tuple[Part, QuantileSelection, tuple[int, ...]]]:
     """Each of several chosen quantiles by itself, with a scale that says how far its rank is off."""
     if isinstance(part, RankedCells) and isinstance(law, QuantileSelection) and part.cells > 1:
@@ -185,11 +192,13 @@ def _added(members: Sequence[tuple[int, ...]], cells: int) -> tuple[int, ...]:
     return tuple(map(sum, zip(*members, strict=True))) if members else (0,) * cells
 
 
-def _encoded(law: Law | QuantileSelection, times: int, values: Sequence[int], bits: int) -> bytes:
+def _encoded(law: Measure, times: int, values: Sequence[int], bits: int) -> bytes:
     body: dict[str, Any] = {}
     if isinstance(law, QuantileSelection):
         name, scale = "quantiles", law.scale
         body["levels"] = [str(level) for level in law.levels]
+    elif isinstance(law, ModeSelection):
+        name, scale = ("weighed mode" if law.concentrated else "mode"), law.scale
     elif isinstance(law, DiscreteLaplace):
         name, scale = "laplace", law.scale
     elif isinstance(law, DiscreteGaussian):
@@ -336,6 +345,9 @@ def _decoded(payload: bytes) -> Found:
     if body["law"] == "quantiles":
         chosen = QuantileSelection(tuple(map(Fraction, body["levels"])), scale)
         return Found(chosen, tuple(body["values"]), int(body["bits"]), False)
+    if body["law"] in ("mode", "weighed mode"):
+        mode = ModeSelection(scale, concentrated=body["law"] == "weighed mode")
+        return Found(mode, tuple(body["values"]), int(body["bits"]), False)
     law: Law = DiscreteLaplace(scale) if body["law"] == "laplace" else DiscreteGaussian(scale)
     times = int(body["times"])
     noise = law if times == 1 else Mixed([(law, 1, times)])
@@ -347,7 +359,7 @@ def _combined(found: list[Found]) -> Found | None:
 
     Of several choices the most accurate is taken: a mean of positions might be where no row is.
     """
-    chosen = [f for f in found if isinstance(f.law, QuantileSelection)]
+    chosen = [f for f in found if isinstance(f.law, QuantileSelection | ModeSelection)]
     if chosen:
         return min(chosen, key=lambda f: f.law.variance)
     direct = [f for f in found if not f.derived] or found
@@ -361,7 +373,7 @@ def _combined(found: list[Found]) -> Found | None:
     weights[weights.index(max(weights))] += whole - sum(weights)
     terms = []
     for f, weight in zip(same_grid, weights, strict=True):
-        assert not isinstance(f.law, QuantileSelection)
+        assert not isinstance(f.law, QuantileSelection | ModeSelection)
         inner = f.law.terms if isinstance(f.law, Mixed) else ((f.law, 1, 1),)
         terms += [(law, w * weight, times) for law, w, times in inner]
     columns = zip(*(f.values for f in same_grid), strict=True)

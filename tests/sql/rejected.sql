@@ -431,11 +431,11 @@ SELECT ARG_MAX(ward, age) FROM visits
 --! QueryError 1:8 | shows the value of a single row | MIN_BY(ward, age)
 SELECT MIN_BY(ward, age) FROM visits
 ;
---! QueryError 1:13 | chosen among all values | MODE(ward)
-SELECT sex, MODE(ward) FROM visits GROUP BY sex
+--! QueryError 1:13 | values that are not known beforehand | MODE(cost)
+SELECT sex, MODE(cost) FROM visits GROUP BY sex
 ;
---! QueryError 1:8 | chosen among all values | MODE(ward)
-SELECT MODE(ward), COUNT(*) FROM visits
+--! QueryError 1:8 | values that are not known beforehand | MODE(cost)
+SELECT MODE(cost), COUNT(*) FROM visits
 ;
 --! QueryError 1:13 | a float takes too many values | cost
 SELECT MODE(cost) FROM visits
