@@ -21,7 +21,7 @@ from dpframe.release.explain import explain, explain_contest
 from dpframe.release.histogram import Finish, Histogram
 from dpframe.release.kept_keys import kept_keys, with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
-from dpframe.release.offer import Offer, public_values
+from dpframe.release.offer import Offer, of_public_rows, public_values, released
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key, with_few_keys
 from dpframe.release.table import Release
@@ -169,7 +169,8 @@ class Query:
         if compiled.table.public:
             if compiled.awaits_keys:
                 compiled = compiled.with_keys(every_key(compiled, self._engine))
-            exact = self._exact(compiled, offer)
+            measures = zip(offer.layout.parts, self._exact(compiled, offer), strict=True)
+            exact = tuple(of_public_rows(part, values) for part, values in measures)
             note = "the table is public: exact, at no cost"
             parts = NoisyParts(compiled, offer.layout, offer.laws, exact)
             return Release(parts, offer.loss, self._asking.source, note=note)
@@ -354,7 +355,8 @@ class Query:
             elif law is None:
                 raise InternalError("a private part has no noise")
             else:
-                noisy.append(tuple(law.add(values, self._asking.source)))
+                part = offer.layout.parts[i]
+                noisy.append(released(part, law, values, self._asking.source))
         return tuple(noisy)
 
     def __repr__(self) -> str:

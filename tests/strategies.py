@@ -1044,7 +1044,10 @@ _OF_TWO = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "R
 
 def _aggregate(rows: Grammar, unit: str) -> str:
     depth = rows.pick(0, 1, 1, 2, 2, 3)
-    match rows.below(14):
+    match rows.below(15):
+        case 14:
+            value = rows.any(0) if rows.below(4) == 0 else rows.condition(1)
+            text = f"MODE({value.text})"
         case 10:
             text = f"{rows.pick(*_OF_ONE)}({rows.bounded_number(rows.pick(0, 1))})"
         case 11:

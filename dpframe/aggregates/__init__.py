@@ -1,6 +1,6 @@
 """Each aggregate as exact integer parts, and how to finish from noisy ones."""
 
-from dpframe.aggregates import association, count, mean, quantile, spread, sum
+from dpframe.aggregates import association, count, mean, mode, quantile, spread, sum
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "association",
     "count",
     "mean",
+    "mode",
     "quantile",
     "spread",
     "sum",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
@@ -69,6 +69,10 @@ class Place(Protocol):
     ) -> NDArray[np.float64]:
         """Where the true place may be: a draw of its confidence distribution for each normal."""
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the place that `find` gives is independent of the draws of `possible`."""
+
     def influence(self, counts: Levels, deviations: Sequence[float]) -> NDArray[np.float64]:
         """How the noise of each cell, of all parts, enters: places with like ones move alike."""
 
@@ -101,6 +105,15 @@ class Aggregate(ABC):
     @abstractmethod
     def result(self) -> Domain:
         """The type of the answer, for what is computed from it afterwards."""
+
+    @property
+    def family(self) -> Hashable:
+        """Aggregates of one family take recipes of the same number; None for none."""
+        return None
+
+    def beside(self, others: Sequence[Aggregate]) -> Aggregate:
+        """The aggregate as it is measured in a query that asks for these too."""
+        return self
 
     @abstractmethod
     def recipes(self) -> tuple[Recipe, ...]:

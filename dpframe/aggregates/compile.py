@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -34,12 +34,13 @@ from dpframe.bounds.sensitivity import (
     extra_bits,
     sensitivity_of,
 )
+from dpframe.budget.halving import rounds
 from dpframe.budget.split import predicted_error, shares
 from dpframe.declare import Table
 from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
-from dpframe.plan.parts import Part, step_of
+from dpframe.plan.parts import ChosenCells, Part, RankedCells, step_of
 from dpframe.plan.rules import mode_as_winner
 
 
@@ -151,7 +152,9 @@ def compile_plan(plan: Node, lowering: Lowering, evaluate: Evaluate) -> Compiled
     found = key_sets(keys, columns, evaluate)
     groups = None if found.private else max(1, found.public.height)
     scope = Scope(table, columns, groups)
-    aggregates = tuple((n, _resolve(over_source(call), scope)) for n, call in node.aggregates)
+    resolved = [(n, _resolve(over_source(call), scope)) for n, call in node.aggregates]
+    asked = [found for _, found in resolved]
+    aggregates = tuple((name, found.beside(asked)) for name, found in resolved)
     public = found.public
     compiled = Compiled(
         table, rows.source, plan, checked, keys, public, public, aggregates, found.private
@@ -207,6 +210,8 @@ class Layout:
     shares: tuple[Fraction, ...]
     predicted: float
     """Predicted squared error per unit of budget, for comparing layouts of one norm."""
+    reasons: tuple[str, ...] = ()
+    """Per aggregate, why its recipe was taken, where its family had another one."""
 
     def step(self, index: int) -> float:
         """The value of one integer step of a part."""
@@ -217,8 +222,8 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
     """Choose a recipe per aggregate so that the predicted error of the whole query is least.
 
     Recipes share parts, so the choice is joint: `SUM(x)` alone is measured directly, beside
-    `AVG(x)` it comes from the same centred sum and count for free. Each aggregate in turn takes
-    its best recipe given the others, until none changes.
+    `AVG(x)` it comes from the same centred sum and count for free. Each family of aggregates in
+    turn takes its best recipe given the others, until none changes.
     """
     context = compiled.context(norm)
     options = [found.recipes() for _, found in compiled.aggregates]
@@ -227,20 +232,34 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
     }
     alone = [min(_error_alone(recipe, sizes, norm) for recipe in choices) for choices in options]
     chosen = [0] * len(options)
+    families = families_of([found for _, found in compiled.aggregates])
 
     def error(picks: Sequence[int]) -> float:
         recipes = [choices[pick] for choices, pick in zip(options, picks, strict=True)]
         return predicted_error(_weights(recipes, alone, sizes), norm)
 
+    def instead(members: Sequence[int], pick: int) -> list[int]:
+        return [pick if i in members else p for i, p in enumerate(chosen)]
+
     changed = True
     while changed:
         changed = False
-        for i, choices in enumerate(options):
-            best = min(range(len(choices)), key=lambda p: error([*chosen[:i], p, *chosen[i + 1 :]]))
-            better = error([*chosen[:i], best, *chosen[i + 1 :]]) < error(chosen) * (1 - 1e-9)
-            if best != chosen[i] and better:
-                chosen[i], changed = best, True
+        for members in families:
+            picks = range(len(options[members[0]]))
+            best = min(picks, key=lambda p: error(instead(members, p)))
+            better = error(instead(members, best)) < error(chosen) * (1 - 1e-9)
+            if best != chosen[members[0]] and better:
+                chosen, changed = instead(members, best), True
     recipes = tuple(choices[pick] for choices, pick in zip(options, chosen, strict=True))
+    reasons = [""] * len(options)
+    for members in families:
+        first = members[0]
+        if recipes[first].place is not None and len(options[first]) == 2:
+            other = 1 - chosen[first]
+            times = math.sqrt(error(instead(members, other)) / error(chosen))
+            for i in members:
+                if options[i][other].name != recipes[i].name:
+                    reasons[i] = f"{options[i][other].name} would be off {times:.3g} times as far"
     weights = _weights(recipes, alone, sizes)
     parts = tuple(weights)
     return Layout(
@@ -251,6 +270,7 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
         tuple(extra_bits(p, context) for p in parts),
         shares(list(weights.values()), norm),
         predicted_error(weights, norm),
+        tuple(reasons),
     )
 
 
@@ -262,14 +282,31 @@ def layout_to_choose_by(compiled: Compiled, parts: Sequence[Part]) -> Layout:
     return Layout(context, (), tuple(parts), claims, bits, (), 0.0)
 
 
+def families_of(aggregates: Sequence[Aggregate]) -> list[list[int]]:
+    """Which aggregates take their recipes together."""
+    found: dict[Hashable, list[int]] = {}
+    for i, aggregate in enumerate(aggregates):
+        found.setdefault(i if aggregate.family is None else (aggregate.family,), []).append(i)
+    return list(found.values())
+
+
 def _noise_size(part: Part, context: Context) -> float:
-    """The sensitivity of a part in units of value, in the norm that its noise answers to."""
+    """The sensitivity of a part in units of value, in the norm that its noise answers to.
+
+    It is that of numeric noise which moves a rank as far as choosing does. A choice of rank has a
+    deviation of sqrt(2) scales, and its rounds share the cost. With a pure cost, noise of the size
+    s has a deviation of sqrt(2) s, and r rounds have scales of r s; with zCDP, s / sqrt(2 rho), and
+    scales of s sqrt(r / (8 rho)).
+    """
     found = sensitivity_of(part, context)
     size = (
         float(found.l1)
         if context.norm == 1 and found.l1 is not None
         else math.sqrt(found.l2_squared)
     )
+    if isinstance(part, ChosenCells):
+        steps = len(rounds(part.levels)) if isinstance(part, RankedCells) else 1
+        size *= steps if context.norm == 1 else math.sqrt(steps / 2)
     return size * float(step_of(part, extra_bits(part, context)))
 
 

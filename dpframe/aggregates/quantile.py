@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
+from fractions import Fraction
+from functools import lru_cache, partial
 from typing import ClassVar
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dpframe.aggregates.base import (
     MOST_CELLS,
     Aggregate,
-    Levels,
+    Place,
     Recipe,
     Scope,
     aggregate,
@@ -22,11 +23,14 @@ from dpframe.aggregates.base import (
     not_distinct,
     rows_where,
 )
-from dpframe.aggregates.tree import Floats, Tree
+from dpframe.aggregates.ranks import ChosenRank, Outermost, Rank
+from dpframe.aggregates.tree import Tree
 from dpframe.bounds.analysis import Typed, refused, typed
-from dpframe.plan.coding import coding_for
+from dpframe.budget.halving import FINEST, rank_errors, rounds
+from dpframe.plan.coding import Coding, coding_for
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Expr, Literal, literal
+from dpframe.plan.parts import RankedCells
 
 _NAMES = {
     "MEDIAN": "CONT",
@@ -46,88 +50,36 @@ _SIZES = (4096, 256, 64, 16)
 _UNKNOWN = 64
 """Cells of one group where the groups are still to be chosen."""
 
+_MOST_LEVELS = 64
+"""Quantiles of one column that are chosen together."""
+
+_BARS = 1 / 4
+"""What the error bars of a quantile that is chosen get of a pure cost, for each 1 of the choice.
+
+With a fifth of the whole for the bars, the place itself is 5/4 as far off as the whole would make
+it. Peers give bars no part of the cost, and have none.
+"""
+
 _INSIDE = 3.0
 """How many deviations of the noise MIN and MAX keep from the ends."""
-
-Indices = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """The place where a share of the rows lies below: quantile * rows + inside * noise."""
-
-    tree: Tree
-    quantile: float
-    inside: float
-    side: str
-    """Which end of a stretch without rows is meant: left, right, or its middle."""
-
-    def find(self, counts: Levels, deviations: Sequence[float]) -> Floats:
-        ranks = self.tree.ranks(counts)
-        gaps = self._gaps(ranks, deviations)
-        rows = np.arange(len(gaps))
-        ends = []
-        for side, behind in (("right", gaps <= 0), ("left", gaps < 0)):
-            if self.side in (side, "middle"):
-                edge = behind.sum(axis=1).clip(1, self.tree.size)
-                ends.append(self._codes(edge, gaps[rows, edge - 1], gaps[rows, edge]))
-        return np.where(ranks[:, -1] >= 1, np.mean(ends, axis=0), np.nan)
-
-    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Floats:
-        noise = self.tree.deviations(self.quantile, deviations)
-        if not noise.any():
-            return np.broadcast_to(self.find(counts, deviations), normals.shape)
-        ranks = self.tree.ranks(counts)
-        gaps = self._gaps(ranks, deviations)
-        # Where the difference has no noise, at an end, all rows lie on one side for certain.
-        sure = np.where(np.arange(noise.size) == 0, -np.inf, np.inf)
-        scores = np.where(noise > 0, gaps / np.where(noise > 0, noise, 1), sure)
-        scores = np.maximum.accumulate(scores, axis=1)
-        places = np.empty(normals.shape)
-        for group, drawn in enumerate(normals.T):
-            edge = np.searchsorted(scores[group], drawn).clip(1, self.tree.size)
-            ends = (gaps[group][e] - drawn * noise[e] for e in (edge - 1, edge))
-            places[:, group] = self._codes(edge, *ends)
-        return np.where(ranks[:, -1] >= 1, places, np.nan)
-
-    def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
-        places = np.nan_to_num(self.find(counts, deviations)) / self.tree.width
-        return self.tree.influence(self.quantile, places, deviations)
-
-    def _gaps(self, ranks: Floats, deviations: Sequence[float]) -> Floats:
-        """At each edge, the rows below less those that there should be; they never fall."""
-        rows = ranks[:, -1:]
-        if not self.inside:
-            return ranks - self.quantile * rows
-        noise = self.inside * self.tree.deviations(self.quantile, deviations)
-        # Well on its side of the median, however few rows there are.
-        ends = (0, rows / 4) if self.inside > 0 else (rows * 3 / 4, rows)
-        wanted = np.clip(self.quantile * rows + noise, *ends)
-        gaps: Floats = np.maximum.accumulate(ranks - wanted, axis=1)
-        return gaps
-
-    def _codes(self, edge: Indices, low: Floats, high: Floats) -> Floats:
-        """The place between an edge and the one before, in codes above the lowest one.
-
-        A cell of a single code is that code. In wider ones rows are taken to lie evenly, so gaps
-        rise steadily, from `low` to `high`.
-        """
-        if self.tree.width == 1:
-            return (edge - 1).astype(float)
-        rise = high - low
-        share = np.where(rise > 0, -low / np.where(rise > 0, rise, 1), 0.5).clip(0, 1)
-        codes: Floats = (edge - 1 + share) * self.tree.width
-        return codes
 
 
 @aggregate
 @dataclass(frozen=True, slots=True)
 class Quantile(Aggregate):
-    """A quantile from noisy counts over a tree of cells that covers the declared range.
+    """A quantile on a grid that covers the declared range, in one of two ways.
 
-    Guarantee: that of its parts, the counts of rows in the cells of each level. All quantiles of
-    a column share them, so they cost as much as one, and never cross. Small ranges of integers and
-    dates have a cell for each value; wider ones have cells in which rows are taken to lie evenly.
+    *A tree of counts*: noisy counts of the cells of each level. Guarantee: that of those counts.
+
+    *Chosen*: by private selection on a finer grid, all quantiles of the column together, in rounds;
+    beside it a tree of counts with a small part of the cost, which the error bars come from.
+    Guarantee: that of `RankedCells` and of those counts, added up. A place that is chosen comes
+    without any measure of how far off it is, and the tree has one.
+
+    For few quantiles choosing is several times as accurate; for many, or on few cells, the tree is.
+    The recipe with the smaller predicted error of ranks is taken, by all quantiles of a column, so
+    that they never cross. Small ranges of integers and dates have a cell for each value; in wider
+    cells rows are taken to lie evenly.
 
     MIN and MAX are the values that about as many rows lie beyond as three standard deviations of
     the noise in that count: the very first and last row are what privacy hides. Where the noisy
@@ -144,6 +96,11 @@ class Quantile(Aggregate):
     quantile: float
     kind: str
     cells: int
+    """How many smallest cells a tree has, at most."""
+    most_cells: int
+    """The same for the grid that quantiles are chosen on."""
+    levels: tuple[Fraction, ...] = ()
+    """All levels that are chosen together with this one; none where nothing is chosen."""
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Quantile:
@@ -154,7 +111,10 @@ class Quantile(Aggregate):
         value = bounded(call, _ordered(call, scope), scope)
         measured, offset = _measured(call.args[0], value, scope)
         where = rows_where(call, scope)
-        return cls(value, measured, offset, where, quantile, kind, _cells(call, scope))
+        cells = _cells(call, scope)
+        # Of a public table nothing has to be chosen: the tree is exact.
+        finer = 0 if scope.table.public else max(cells, MOST_CELLS // (scope.groups or MOST_CELLS))
+        return cls(value, measured, offset, where, quantile, kind, cells, finer)
 
     @property
     def result(self) -> Domain:
@@ -163,26 +123,72 @@ class Quantile(Aggregate):
             return Domain(domain.type, domain.low, domain.high)
         return Domain(Type.TIMESTAMP if domain.type.is_temporal else Type.FLOAT)
 
+    @property
+    def family(self) -> Hashable:
+        return (self.measured.expr, self.where)
+
+    @property
+    def level(self) -> Fraction | None:
+        """The quantile as a fraction that can be chosen; MIN and MAX cannot."""
+        return None if self.kind in ("MIN", "MAX") else _level(self.quantile)
+
+    def beside(self, others: Sequence[Aggregate]) -> Quantile:
+        """All quantiles of the same values are chosen together."""
+        alike = [o for o in others if isinstance(o, Quantile) and o.family == self.family]
+        levels = tuple(sorted({o.level for o in alike if o.level is not None}))
+        some = self.most_cells and len(levels) <= _MOST_LEVELS
+        return replace(self, levels=levels if some else ())
+
     def recipes(self) -> tuple[Recipe, ...]:
         tree = Tree.over(coding_for(self.measured.domain), self.cells)
         side = {"CONT": "middle", "DISC": "left", "MIN": "right", "MAX": "left"}[self.kind]
         inside = {"MIN": _INSIDE, "MAX": -_INSIDE}.get(self.kind, 0.0)
-        parts = tree.parts(self.measured.expr, self.where)
-
-        def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
-            coding = tree.coding
-            number = (noisy["place"] + coding.low) * 2.0**-coding.shift + self.offset
-            return self._as_value(pl.when(noisy["place"].is_not_nan()).then(number))
-
-        return (
-            Recipe(
-                parts,
-                dict.fromkeys(parts, 1.0),
-                finish,
-                f"a tree of counts, down to {tree.size:,} cells",
-                place=Rank(tree, self.quantile, inside, side),
-            ),
+        counts = tree.parts(self.measured.expr, self.where)
+        rank = Rank(tree, self.quantile, inside, side)
+        # Squares of levels with equal noise add up to that of the rank.
+        each = tree.rank_error(self.quantile) / math.sqrt(tree.height)
+        counted = Recipe(
+            counts,
+            dict.fromkeys(counts, each),
+            partial(self._finish, tree.coding),
+            f"a tree of counts, down to {tree.size:,} cells",
+            place=rank,
         )
+        return (counted, self._chosen(counted, rank)) if self.levels else (counted,)
+
+    def _chosen(self, counted: Recipe, rank: Rank) -> Recipe:
+        """The recipe that chooses; MIN and MAX stay on the tree, outside what is chosen."""
+        tree, level = rank.tree, self.level
+        times = tree.cut(self.most_cells)
+        cells = RankedCells(
+            self.where,
+            self.measured.expr,
+            tree.coding,
+            tree.width // times,
+            tree.size * times,
+            self.levels,
+        )
+        name = f"the exponential mechanism on {cells.inside:,} cells"
+        parts = {**counted.parts, "chosen": cells}
+        if level is None:
+            weights = {**counted.weights, "chosen": 0.0}
+            place: Place = Outermost(rank, cells)
+            return replace(counted, parts=parts, weights=weights, place=place)
+        index = self.levels.index(level)
+        error = rank_errors(self.levels)[index]
+        # See `budget.split`: this makes the tree's share of a pure cost `_BARS` of the other one.
+        bars = error * len(rounds(self.levels)) * (_BARS / tree.height) ** 1.5
+        return replace(
+            counted,
+            parts=parts,
+            weights={**dict.fromkeys(counted.parts, bars), "chosen": error},
+            name=f"{name}, with error bars from {counted.name}",
+            place=ChosenRank(rank, cells, index),
+        )
+
+    def _finish(self, coding: Coding, noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+        number = (noisy["place"] + coding.low) / float(coding.scale) + self.offset
+        return self._as_value(pl.when(noisy["place"].is_not_nan()).then(number))
 
     def _as_value(self, number: pl.Expr) -> pl.Expr:
         """A number in the type of the answer, inside the declared range."""
@@ -202,6 +208,12 @@ class Quantile(Aggregate):
         moment = microseconds.round(0).cast(pl.Int64).cast(pl.Datetime("us"))
         low, high = (_moment(end) for end in (domain.low, domain.high))
         return moment.clip(low, high)
+
+
+@lru_cache(maxsize=256)
+def _level(quantile: float) -> Fraction:
+    near = Fraction(str(quantile)).limit_denominator(FINEST)
+    return min(max(near, Fraction(1, FINEST)), 1 - Fraction(1, FINEST))
 
 
 _DAY = 86_400_000_000

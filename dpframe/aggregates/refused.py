@@ -42,9 +42,5 @@ REFUSED: dict[str, tuple[str, str]] = {
     "LAST_VALUE": _OF_A_ROW,
     "LOGICAL_AND": _OF_ALL_ROWS,
     "LOGICAL_OR": _OF_ALL_ROWS,
-    "MODE": (
-        "the most frequent value is chosen among all values, in a query of its own",
-        "SELECT MODE(x) FROM ... alone, with a WHERE for each group; or GROUP BY ward, x and COUNT(*)",
-    ),
 }
 """By the name that the parser gives them: the reason, and what to ask instead."""

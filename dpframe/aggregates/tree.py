@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from dpframe.plan.parts import GridCounts
 Floats = NDArray[np.float64]
 
 _MOST_LEVELS = 6
+
+_MOST_CUTS = 16
+"""A smallest cell is cut into up to this many, for what is chosen rather than counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,28 @@ class Tree:
         cells = min(codes, most_cells)
         shapes = [(h, _root(cells, h)) for h in range(1, _MOST_LEVELS + 1)]
         height, branching = min(shapes, key=lambda s: (s[0] ** 3 * s[1], s))
-        return cls(coding, -(-codes // branching**height), branching, height)
+        width = -(-codes // branching**height)
+        # Wide cells are made a little wider, so that they can be cut into equal ones.
+        even = min(_MOST_CUTS, 1 << max(0, (width // 8).bit_length() - 1))
+        return cls(coding, -(-width // even) * even, branching, height)
+
+    def cut(self, most_cells: int) -> int:
+        """Into how many equal ones a smallest cell is cut, for up to `most_cells` in all.
+
+        >>> Tree(Coding(0, 2**20 - 1, 0, is_integer=True), 256, 16, 3).cut(2**16)
+        16
+        """
+        most = max(1, min(_MOST_CUTS, most_cells // self.size, self.width))
+        return max(times for times in range(1, most + 1) if self.width % times == 0)
 
     @property
     def size(self) -> int:
         """The number of the smallest cells."""
         return int(self.branching**self.height)
+
+    def rank_error(self, quantile: float) -> float:
+        """The deviation of a rank, in units of the noise of each level, in the mean over edges."""
+        return _rank_error(self, quantile)
 
     def parts(self, expr: Expr, condition: Expr | None) -> dict[str, GridCounts]:
         """The counts to measure, by level."""
@@ -116,6 +136,12 @@ class Tree:
             columns.append((below - parent) * deviation)
             parent = np.repeat(below, self.branching, axis=1)
         return np.concatenate(columns, axis=1)
+
+
+@lru_cache(maxsize=256)
+def _rank_error(tree: Tree, quantile: float) -> float:
+    squares = tree.deviations(quantile, [1.0] * tree.height)[1:-1] ** 2
+    return math.sqrt(float(squares.mean())) if squares.size else 1.0
 
 
 def _root(cells: int, height: int) -> int:

@@ -24,6 +24,13 @@ that is added moves a group by v[k], and one that is replaced by v'[k] - v[k], a
 that interval: r for counts, and 1 for counts of units, which need no weighting at all. Of different
 values, a unit that holds D[k] weighs min(1, r / D[k]) for each, so r for all: the heaviest holders'
 weights add up to f[k], where 0 <= f[k] with the unit - f[k] without it <= r.
+
+Cells that are chosen by their counts (`ChosenCells`): what a choice costs grows with d[k], the L1
+distance of the counts of group k, so the norms here are those of d over the groups. The cells of a
+group add up to at most N[k] before weighting, so d[k] <= N[k], and the norms of d are at most r. A
+unit that is replaced moves d[k] by what leaves the group and what enters it, at most 2r in each
+norm. That differs from `GridCounts`: a row that moves within a group has d = 2 there, and a square of
+4, where the counts themselves have 1 + 1.
 """
 
 from __future__ import annotations
@@ -33,7 +40,15 @@ from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
+from dpframe.plan.parts import (
+    ChosenCells,
+    CodedSum,
+    CountDistinct,
+    CountRows,
+    CountUnits,
+    GridCounts,
+    Part,
+)
 
 COUNT_BITS = 20
 """Weighted counts are kept on a grid of 2^-20 of a row."""
@@ -156,6 +171,9 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
         return Sensitivity(
             span, span * span, span, f"one row changes by at most {_value(part, span)}"
         )
+    if isinstance(part, ChosenCells):
+        why = "one row leaves a cell and enters another, perhaps of the same group"
+        return Sensitivity(2, 4, 2, why)
     if isinstance(part, GridCounts):
         return Sensitivity(2, 2, 1, "one row leaves a cell and enters another")
     if context.grouped:

@@ -270,7 +270,9 @@ class Engine(ABC):
     def _grid(self, request: Request) -> NDArray[np.int64]:
         """The exact counts of a grid: one row per public group, one column per cell."""
         groups = request.frame.height if request.keys else 1
-        counts = np.zeros((groups, request.parts[0].cells), dtype=np.int64)
+        (part,) = request.parts
+        assert isinstance(part, GridCounts)
+        counts = np.zeros((groups, part.size), dtype=np.int64)
         found = self.cells(request)
         if request.keys:
             places = request.frame.clone()

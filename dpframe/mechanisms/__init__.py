@@ -7,8 +7,10 @@ from dpframe.mechanisms.gaussian import DiscreteGaussian
 from dpframe.mechanisms.lanes import LazyExponentials
 from dpframe.mechanisms.laplace import DiscreteLaplace
 from dpframe.mechanisms.law import Law
+from dpframe.mechanisms.modes import ModeSelection
 from dpframe.mechanisms.noisy_max import NoisyMax
 from dpframe.mechanisms.partitions import PartitionRule, TruncatedGeometric
+from dpframe.mechanisms.quantiles import QuantileSelection
 from dpframe.mechanisms.randomized_response import RandomizedResponse
 from dpframe.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from dpframe.mechanisms.set_union import ThresholdedGaussian
@@ -25,11 +27,13 @@ __all__ = [
     "Law",
     "LazyExponential",
     "LazyExponentials",
+    "ModeSelection",
     "NoisyMax",
     "NumericSparse",
     "PartitionRule",
     "PeeledTopK",
     "PermuteAndFlip",
+    "QuantileSelection",
     "RandomizedResponse",
     "Selection",
     "Source",

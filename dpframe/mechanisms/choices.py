@@ -29,7 +29,7 @@ _CHUNK = 1 << 14
 _FEW_ROWS, _MANY_COLUMNS = 16, 1 << 10
 """Rows up to which, and columns from which, each row is drawn by itself."""
 
-_FAR, _FAR_BITS = 44, 63
+FAR, FAR_BITS = 44, 63
 """`exp(-44) < 2**-63`."""
 
 
@@ -135,27 +135,27 @@ def first_accepted(gaps: NDArray[Any], scale: Fraction, source: Source) -> Integ
 def _accepted(gaps: NDArray[Any], scale: Fraction, source: Source) -> int:
     """Do the same for one row, where most columns may be too far behind to be worth a coin.
 
-    Columns further than `_FAR` scales behind are proposed `2**_FAR_BITS` times less often than the
-    others, and accepted that much more often: `2**_FAR_BITS * exp(-gap / scale) < 1`.
+    Columns further than `FAR` scales behind are proposed `2**FAR_BITS` times less often than the
+    others, and accepted that much more often: `2**FAR_BITS * exp(-gap / scale) < 1`.
     """
-    reach = math.floor(_FAR * scale)
+    reach = math.floor(FAR * scale)
     behind = (gaps > reach).astype(np.bool_)
     near, far = (~behind).nonzero()[0], behind.nonzero()[0]
     tries = 16
     while True:
         picks = near[uniform_each(np.full(tries, near.size), source)]
         won = flips(gaps[picks], scale, source)
-        apart = coins(far.size, (near.size << _FAR_BITS) + far.size, tries, source)
+        apart = coins(far.size, (near.size << FAR_BITS) + far.size, tries, source)
         for lane in apart.nonzero()[0].tolist():
             picks[lane] = far[uniform_below(far.size, source)]
             exponent = int(gaps[picks[lane]]) / scale
-            won[lane] = _scaled_coin(exponent, _FAR_BITS, source)
+            won[lane] = scaled_coin(exponent, FAR_BITS, source)
         if won.any():
             return int(picks[won.argmax()])
         tries = min(8 * tries, _CHUNK)
 
 
-def _scaled_coin(exponent: Fraction, bits: int, source: Source) -> bool:
+def scaled_coin(exponent: Fraction, bits: int, source: Source) -> bool:
     """Return True with probability `2**bits * exp(-exponent)`, which is at most 1."""
     drawn, width = source.bits(64), 64
     while True:

@@ -9,7 +9,16 @@ from typing import Any
 
 from dpframe.errors import InternalError
 from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
+from dpframe.plan.parts import (
+    GRAINS,
+    CodedSum,
+    CountDistinct,
+    CountRows,
+    CountUnits,
+    GridCounts,
+    Part,
+    RankedCells,
+)
 
 _ORDER_FREE = {"and", "or", "equal", "not_equal", "add", "multiply", "least", "greatest"}
 _MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
@@ -74,9 +83,11 @@ def canonical_part(part: Part) -> str:
             return f"CodedSum({canonical(part.expr)};{grid})[{where}]"
         case GridCounts():
             coding = part.coding
-            grid = f"{coding.low},{coding.high},{coding.shift},{coding.is_integer}"
+            grid = f"{coding.low},{coding.high},{coding.scale},{coding.is_integer}"
             grid += f",{part.width},{part.size}"
-            return f"GridCounts({canonical(part.expr)};{grid})[{where}]"
+            if isinstance(part, RankedCells):
+                grid += f",{GRAINS};{','.join(map(str, part.levels))}"
+            return f"{type(part).__name__}({canonical(part.expr)};{grid})[{where}]"
     raise InternalError(f"no fingerprint for a {type(part).__name__}")
 
 

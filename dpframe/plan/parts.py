@@ -21,7 +21,7 @@ class Part:
 
     @property
     def cells(self) -> int:
-        """How many integers there are per group."""
+        """How many integers are released per group."""
         return 1
 
     @property
@@ -98,6 +98,51 @@ class GridCounts(Part):
     def codes(self) -> CodedSum:
         """The part with the same codes: NULL where a row does not count."""
         return CodedSum(self.condition, self.expr, self.coding)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenCells(GridCounts):
+    """A grid of which no count is released, not even with noise: only what is chosen by them."""
+
+    @property
+    def adds_up(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCells(ChosenCells):
+    """A grid on which the quantiles of some levels are chosen.
+
+    Released is a position for each level: cell i has the positions from `i * GRAINS` on. They say
+    where in a cell a quantile lies if the rows of the cell lie evenly in it.
+    """
+
+    levels: tuple[Fraction, ...]
+
+    def __hash__(self) -> int:
+        return hash((self.expr, self.width, len(self.levels)))  # hashing fractions takes long
+
+    @property
+    def cells(self) -> int:
+        return len(self.levels)
+
+    @property
+    def inside(self) -> int:
+        """How many of the cells begin inside the range."""
+        return -(-(self.coding.high - self.coding.low + 1) // self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class FrequentCell(ChosenCells):
+    """A grid of which a cell with many rows is chosen: its number is released."""
+
+    @property
+    def cells(self) -> int:
+        return 1
+
+
+GRAINS = 4096
+"""Positions in a cell of `RankedCells`."""
 
 
 def step_of(part: Part, bits: int) -> Fraction:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.bounds.keys import covers_every_row
-from dpframe.mechanisms import Law
+from dpframe.mechanisms import Law, ModeSelection, QuantileSelection
 from dpframe.plan.parts import CodedSum, Part
 from dpframe.release.noisy import Mixed, Noise, NoisyParts
 
@@ -61,7 +61,9 @@ def reconciled(parts: NoisyParts) -> NoisyParts:
     laws, bits, values = list(parts.laws), list(parts.layout.bits), list(parts.values)
     for i, part in enumerate(parts.layout.parts):
         law = laws[i]
-        if law is None or not part.adds_up or part.cells != 1:
+        if law is None or isinstance(law, QuantileSelection | ModeSelection):
+            continue
+        if not part.adds_up or part.cells != 1:
             continue
         finer, grain = _grid(part, bits[i], law, finest)
         values[i] = _adjusted(values[i], start, finest, coarser, finer, grain)

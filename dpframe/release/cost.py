@@ -125,7 +125,7 @@ def predicted_width(offer: Offer, aggregate: int, confidence: float) -> float:
     total = 0.0
     for role, part in recipe.parts.items():
         law = offer.laws[index[part]]
-        if law is not None:
+        if isinstance(law, Law):
             width = law.half_width(each) * offer.layout.step(index[part])
             total += recipe.weights[role] * width
     return total
@@ -141,7 +141,7 @@ def predicted_lead(offer: Offer, aggregate: int, failure: float) -> float:
     total = 0.0
     for role, part in recipe.parts.items():
         law = offer.laws[index[part]]
-        if law is not None:
+        if isinstance(law, Law):
             lead = _lead(law, failure / len(recipe.parts))
             total += recipe.weights[role] * lead * offer.layout.step(index[part])
     return total

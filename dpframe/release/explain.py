@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import date, datetime
 
 from dpframe.aggregates.compile import Compiled, layout_for
 from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
+from dpframe.budget.halving import rank_errors, rounds
 from dpframe.declare import Row, Table
+from dpframe.mechanisms import Law, ModeSelection
 from dpframe.plan.bins import HIGH, LOW
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, walk
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, columns_of, walk
 from dpframe.plan.nodes import (
     GROUPING,
     HIDDEN,
@@ -27,7 +30,16 @@ from dpframe.plan.nodes import (
     aggregate_of,
     chain,
 )
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
+from dpframe.plan.parts import (
+    CodedSum,
+    CountDistinct,
+    CountRows,
+    CountUnits,
+    FrequentCell,
+    GridCounts,
+    Part,
+    RankedCells,
+)
 from dpframe.release.choice import ChoiceOffer
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
@@ -208,11 +220,31 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             return (
                 f"sum of {expr_text(part.expr, names)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
             )
+        case FrequentCell():
+            # Days are numbered, and listed values too: what they are the numbers of is meant.
+            coded = isinstance(part.expr, Call) and part.expr.function in ("case", "day_number")
+            read = [(names or {}).get(c, c) for c in columns_of(part.expr)]
+            value = ", ".join(read) if coded else expr_text(part.expr, names)
+            return f"most frequent {value}{where}, chosen among {part.size:,} values"
+        case RankedCells():
+            levels, steps = part.levels, len(rounds(part.levels))
+            listed = ", ".join(f"{float(level):g}" for level in levels)
+            which = f"quantile{'s' * (len(levels) > 1)} {listed}"
+            between = f"chosen among {part.inside:,} cells, in {steps} round{'s' * (steps > 1)}"
+            return f"{which} of {expr_text(part.expr, names)}{where}, {between}"
         case GridCounts():
             low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
             between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
             return f"counts of {expr_text(part.expr, names)} in {between}{where}"
     return type(part).__name__
+
+
+def mode_text(law: ModeSelection, part: Part, step: float, groups: int) -> str:
+    """How many rows the chosen value may have less than the most frequent one."""
+    assert isinstance(part, FrequentCell)
+    rows = law.error(0.95, part.size, groups) * step
+    every = " in all groups" if groups > 1 else ""
+    return f"with 95% confidence{every} no value has over {number(rows, rows)} rows more than it"
 
 
 def explain(
@@ -243,9 +275,11 @@ def explain(
         if offer is not None:
             lines += [f"     {_noise_text(offer, i)}"]
     lines += ["columns"]
-    for (name, _), recipe in zip(compiled.aggregates, layout.recipes, strict=True):
+    reasons = layout.reasons or ("",) * len(layout.recipes)
+    for (name, _), recipe, reason in zip(compiled.aggregates, layout.recipes, reasons, strict=True):
         call = dict(aggregate_of(compiled.plan).aggregates)[name]
         lines += [f"  {expr_text(call)}: from {recipe.name}"]
+        lines += [f"     {reason}"] if reason else []
     lines += [f"winners {winners}"] if winners else []
     lines += [f"cost    {cost}", f"left    {remains}"]
     return "\n".join(lines)
@@ -335,12 +369,22 @@ def _noise_text(offer: Offer, index: int) -> str:
     if law is None:
         return "no noise: no unit can change it"
     step = offer.layout.step(index)
-    error = law.half_width(0.95) * step
     share = float(offer.layout.shares[index])
     if offer.selection is not None:
         share *= float(1 - SELECTION_SHARE)
     if isinstance(offer, WinnersFirst):
         share *= float(1 - CHOICE_SHARE)
+    if not isinstance(law, Law):
+        part = offer.layout.parts[index]
+        if isinstance(law, ModeSelection):
+            return f"{law.name} with {share:.0%} of the cost; {mode_text(law, part, step, 1)}"
+        assert isinstance(part, RankedCells)
+        error = max(rank_errors(part.levels)) * math.sqrt(law.variance) * step
+        return (
+            f"exponential mechanism with {share:.0%} of the cost;"
+            f" where rows lie evenly, ranks are off by about {number(error, error)} rows"
+        )
+    error = law.half_width(0.95) * step
     return (
         f"{offer.noise} noise with {share:.0%} of the cost;"
         f" 95% of the time within ± {number(error, error)}"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.rows import Stored
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import Source
+from dpframe.mechanisms import Law, Source
 from dpframe.plan.bins import Shown
 from dpframe.release.bars import html_bars, text_bars
 from dpframe.release.ladder import Floats, Ladder
@@ -218,7 +218,7 @@ class Histogram(Release):
     def _errors(self, draws: int) -> Floats:
         """Errors of the bins of one group, drawn anew: a row per draw."""
         law, step = self._parts.laws[0], self._parts.layout.step(0)
-        if law is None or not self._ladder.bins:
+        if not isinstance(law, Law | Mixed) or not self._ladder.bins:  # it is public
             return np.zeros((draws, self._ladder.bins))
         groups = self._drawn_groups
         levels = [

@@ -23,8 +23,10 @@ import numpy as np
 import polars as pl
 
 from dpframe.aggregates.base import Place
+from dpframe.aggregates.mode import Chosen
+from dpframe.aggregates.ranks import ChosenRank, Outermost
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import Law, Source
+from dpframe.mechanisms import Law, ModeSelection, QuantileSelection, Source
 from dpframe.plan.exprs import Column
 from dpframe.plan.nodes import Aggregate, Node, Project, chain
 from dpframe.release.noisy import (
@@ -73,13 +75,28 @@ def intervals(
 
 
 def _noisy_columns(parts: NoisyParts, finished: pl.DataFrame) -> list[str]:
-    """Columns of numbers and times computed from at least one aggregate."""
+    """Columns of numbers and times computed from at least one aggregate, and from no mode."""
     noisy = {name for name, _ in parts.compiled.aggregates}
-    for node in reversed(list(_above(parts.compiled.plan))):
+    modes = mode_columns(parts)
+    for node in reversed(_above(parts.compiled.plan)):
         if isinstance(node, Project):
             noisy = {name for name, expr in node.columns if _reads(expr, noisy)}
+    noisy -= modes
     kinds = {c: finished[c].dtype for c in finished.columns if c in noisy}
     return [c for c, kind in kinds.items() if kind.is_numeric() or kind.is_temporal()]
+
+
+def mode_columns(parts: NoisyParts) -> set[str]:
+    """The columns that read the most frequent value of a group, which has no error bar."""
+    found = {
+        name
+        for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
+        if isinstance(recipe.place, Chosen)
+    }
+    for node in reversed(_above(parts.compiled.plan)):
+        if isinstance(node, Project):
+            found = {name for name, expr in node.columns if _reads(expr, found)}
+    return found
 
 
 def _above(plan: Node) -> list[Node]:
@@ -145,7 +162,8 @@ def _redrawn(
     chunk = max(1, _MOST_CELLS // draws)
     lows: dict[str, list[np.ndarray]] = {name: [] for name in names}
     highs: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    tail = (1 - confidence) / 2
+    apart, chosen = _chosen_columns(parts)
+    tails = {name: (1 - confidence) / (1 if name in apart else 2) for name in names}
     for start in range(0, len(rows), chunk):
         groups = rows[start : start + chunk]
         redrawn = _redrawn_parts(parts, groups, draws, source, alike=True)
@@ -158,14 +176,46 @@ def _redrawn(
                 numbers = reading[name].to_physical().cast(pl.Float64)
                 table = numbers.to_numpy().reshape(draws, len(groups))
                 with np.errstate(invalid="ignore"):
-                    ends.append(_quantiles(table, tail))
+                    ends.append(_quantiles(table, tails[name]))
             lows[name].append(np.min([low for low, _ in ends], axis=0))
             highs[name].append(np.max([high for _, high in ends], axis=0))
     empty = np.zeros(0)
-    return {
-        name: (np.concatenate([empty, *lows[name]]), np.concatenate([empty, *highs[name]]))
-        for name in names
-    }
+    found = {}
+    for name in names:
+        low, high = (np.concatenate([empty, *ends[name]]) for ends in (lows, highs))
+        if name in chosen:
+            place = finished[name].to_physical().cast(pl.Float64).to_numpy()
+            low, high = np.fmin(low, place), np.fmax(high, place)
+        found[name] = low, high
+    return found
+
+
+def _chosen_columns(parts: NoisyParts) -> tuple[set[str], set[str]]:
+    """Columns that come from chosen places and no other noise, and all that come from some.
+
+    What is released for them need not lie in the interval that redraws give, so that is widened to
+    hold it. The redraws of the former come from noise that is independent of what is released. Let
+    each end of their interval miss the truth with probability a. The widened interval misses it on
+    the left only if that end does and what is released lies to the right of the truth, on the right
+    only if the other end does and what is released lies to the left: together with probability
+    a * P(right) + a * P(left), at most a. So each end may have the whole of 1 - confidence.
+    """
+    places = {number: place for number, (place, _) in parts.places().items()}
+    apart, chosen, noisy = set(), set(), set()
+    for number, (name, _) in enumerate(parts.compiled.aggregates):
+        noisy.add(name)
+        if number in places and isinstance(places[number], ChosenRank | Outermost):
+            chosen.add(name)
+            if places[number].is_apart:
+                apart.add(name)
+    for node in reversed(_above(parts.compiled.plan)):
+        if isinstance(node, Project):
+            columns = [(name, expr) for name, expr in node.columns if _reads(expr, noisy)]
+            others = noisy - apart
+            apart = {name for name, expr in columns if not _reads(expr, others)}
+            chosen = {name for name, expr in columns if _reads(expr, chosen)}
+            noisy = {name for name, _ in columns}
+    return apart, chosen
 
 
 def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +258,7 @@ def _redrawn_parts(
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
-        if law is not None:
+        if law is not None and not isinstance(law, QuantileSelection | ModeSelection):
             noise = law.draw(draws if alike else len(estimate), source).astype(float)
             noise = np.repeat(noise, len(groups)) if alike else noise
             estimate = estimate - noise * parts.layout.step(i)

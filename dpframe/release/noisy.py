@@ -17,10 +17,10 @@ from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
-from dpframe.mechanisms import Law, Source
+from dpframe.mechanisms import Law, ModeSelection, QuantileSelection, Source
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
-from dpframe.plan.parts import GridCounts
+from dpframe.plan.parts import ChosenCells, GridCounts
 from dpframe.plan.stages import STAGED, Staging
 
 Redrawn = Literal["possible", "nearest"]
@@ -74,15 +74,17 @@ class NoisyParts:
 
     compiled: Compiled
     layout: Layout
-    laws: tuple[Noise | None, ...]
+    laws: tuple[Noise | QuantileSelection | ModeSelection | None, ...]
     """None for a part that no unit can change: it needs no noise."""
     values: tuple[tuple[int, ...], ...]
 
     def estimates(self, index: int) -> np.ndarray:
         """A part in units of value: one number per group, or one row of cells for a grid."""
+        part = self.layout.parts[index]
+        if isinstance(part, ChosenCells):  # positions, which are no counts
+            return np.array(self.values[index], dtype=float).reshape(-1, part.cells)
         with np.errstate(over="ignore"):  # beyond the largest float it is infinite, and no error
             found = np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
-        part = self.layout.parts[index]
         return found.reshape(-1, part.cells) if isinstance(part, GridCounts) else found
 
     def deviation(self, index: int) -> float:

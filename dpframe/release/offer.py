@@ -6,21 +6,38 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.budget.loss import Loss
 from dpframe.budget.room import Share
 from dpframe.declare import Table
 from dpframe.errors import InternalError, ParameterError
-from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
-from dpframe.plan.parts import CodedSum, Part
+from dpframe.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Law,
+    ModeSelection,
+    QuantileSelection,
+    Source,
+)
+from dpframe.plan.parts import GRAINS, CodedSum, FrequentCell, GridCounts, Part, RankedCells
 from dpframe.release.selection import (
     SELECTION_SHARE,
     Selection,
     concentrated_selection,
     pure_selection,
 )
+
+Choosing = QuantileSelection | ModeSelection
+"""What chooses cells by their counts."""
+
+Measure = Law | QuantileSelection | ModeSelection
+"""What stands between the exact integers of a part and those that are released."""
 
 _L = TypeVar("_L")
 _S = TypeVar("_S")
@@ -31,24 +48,27 @@ class Offer:
     """Parts with their noise, and the loss that is charged, recomputed from the scales used."""
 
     layout: Layout
-    laws: tuple[Law | None, ...]
+    laws: tuple[Measure | None, ...]
     loss: Loss
     selection: Selection | None = None
     """How private keys are chosen first, where they have to be; its loss is part of `loss`."""
 
     @property
     def noise(self) -> str:
-        """The name of the noise."""
-        if all(law is None for law in self.laws):
+        """The name of the noise that is added."""
+        if not any(isinstance(law, Law) for law in self.laws):
             return "none"
         return "discrete Laplace" if self.layout.context.norm == 1 else "discrete Gaussian"
 
     @property
     def mechanism(self) -> str:
         """All that runs, for the ledger."""
-        if self.selection is None:
-            return self.noise
-        return ", ".join([f"{self.selection.name} selection", *([self.noise] if self.laws else [])])
+        chosen = dict.fromkeys(law.name for law in self.laws if isinstance(law, Choosing))
+        names = [] if self.selection is None else [f"{self.selection.name} selection"]
+        names += chosen
+        if self.noise != "none" or (self.laws and not chosen) or not names:
+            names.append(self.noise)
+        return ", ".join(names)
 
     @property
     def scales(self) -> str:
@@ -71,8 +91,9 @@ class Offer:
         return math.hypot(*moves)
 
 
-def _scale(law: Law) -> Fraction:
-    scale: Fraction = law.scale if isinstance(law, DiscreteLaplace) else law.sigma  # type: ignore[attr-defined]
+def _scale(law: Measure) -> Fraction:
+    scaled = isinstance(law, DiscreteLaplace | QuantileSelection | ModeSelection)
+    scale: Fraction = law.scale if scaled else law.sigma  # type: ignore[union-attr]
     return scale
 
 
@@ -82,15 +103,25 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None 
     Where keys have to be chosen, that takes its share first, and `delta`.
     """
     layout = layout_for(compiled, norm=1)
-    laws: list[Law | None] = []
+    laws: list[Measure | None] = []
     selection, epsilon = _with_selection(compiled, "epsilon", pure_selection, epsilon, delta)
     loss = Loss.none() if selection is None else selection.loss
-    for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
+    for part, sensitivity, share in zip(
+        layout.parts, layout.sensitivities, layout.shares, strict=True
+    ):
         if sensitivity.is_zero or sensitivity.l1 is None:
             laws.append(None)
             continue
-        make = DiscreteLaplace.for_epsilon
-        law = _calibrated("epsilon", make, epsilon * share, sensitivity.l1)
+        law: DiscreteLaplace | Choosing
+        if isinstance(part, FrequentCell):
+            mode = ModeSelection.for_epsilon
+            law = _calibrated("epsilon", mode, epsilon * share, sensitivity.l1)
+        elif isinstance(part, RankedCells):
+            make = partial(QuantileSelection.for_epsilon, part.levels)
+            law = _calibrated("epsilon", make, epsilon * share, sensitivity.l1)
+        else:
+            added = DiscreteLaplace.for_epsilon
+            law = _calibrated("epsilon", added, epsilon * share, sensitivity.l1)
         laws.append(law)
         loss = loss + law.loss(sensitivity.l1)
     return Offer(layout, tuple(laws), loss, selection)
@@ -99,17 +130,26 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None 
 def gaussian_offer(compiled: Compiled, rho: Fraction, delta: Fraction | None = None) -> Offer:
     """Split a zCDP rho among the parts, each with discrete Gaussian noise; see `laplace_offer`."""
     layout = layout_for(compiled, norm=2)
-    laws: list[Law | None] = []
+    laws: list[Measure | None] = []
     selection, rho = _with_selection(compiled, "rho", concentrated_selection, rho, delta)
     loss = Loss.none() if selection is None else selection.loss
-    for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
+    for part, sensitivity, share in zip(
+        layout.parts, layout.sensitivities, layout.shares, strict=True
+    ):
+        moved = sensitivity.l2_squared
         if sensitivity.is_zero:
             laws.append(None)
-            continue
-        make = DiscreteGaussian.for_rho
-        law = _calibrated("rho", make, rho * share, sensitivity.l2_squared)
-        laws.append(law)
-        loss = loss + law.loss(sensitivity.l2_squared)
+        elif isinstance(part, RankedCells | FrequentCell):
+            make: Callable[[Fraction, int], Choosing] = ModeSelection.for_rho
+            if isinstance(part, RankedCells):
+                make = partial(QuantileSelection.for_rho, part.levels)
+            chosen = _calibrated("rho", make, rho * share, moved)
+            laws.append(chosen)
+            loss = loss + chosen.zcdp_loss(moved)
+        else:
+            law = _calibrated("rho", DiscreteGaussian.for_rho, rho * share, moved)
+            laws.append(law)
+            loss = loss + law.loss(moved)
     return Offer(layout, tuple(laws), loss, selection)
 
 
@@ -141,6 +181,29 @@ def _calibrated(name: str, make: Callable[[Fraction, _S], _L], cost: Fraction, s
         why="the noise would be larger than the numbers that can report it",
         fix=f"{name}=0.01",
     )
+
+
+def released(part: Part, law: Measure, exact: Sequence[int], source: Source) -> tuple[int, ...]:
+    """What is released of a part instead of its exact integers."""
+    if isinstance(law, Law):
+        return tuple(law.add(exact, source))
+    if isinstance(law, ModeSelection) and isinstance(part, FrequentCell):
+        return tuple(law.choose(_by_group(part, exact), source).tolist())
+    if isinstance(law, ModeSelection) or not isinstance(part, RankedCells):
+        raise InternalError(f"nothing to choose from in a {type(part).__name__}")
+    counts = _by_group(part, exact)
+    return tuple(law.choose(counts, part.inside, GRAINS, source).ravel().tolist())
+
+
+def _by_group(part: GridCounts, exact: Sequence[int]) -> NDArray[np.int64]:
+    return np.array(exact, dtype=np.int64).reshape(-1, part.size)
+
+
+def of_public_rows(part: Part, exact: Sequence[int]) -> tuple[int, ...]:
+    """What is released of a part where there is nothing to protect."""
+    if isinstance(part, FrequentCell):
+        return tuple(_by_group(part, exact).argmax(axis=1).tolist())
+    return tuple(exact)
 
 
 def exact_offer(compiled: Compiled) -> Offer:

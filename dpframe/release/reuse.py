@@ -14,15 +14,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpframe.aggregates.base import Recipe
-from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.aggregates.base import Aggregate, Recipe
+from dpframe.aggregates.compile import Compiled, Layout, families_of
 from dpframe.bounds.analysis import Typed
 from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.sensitivity import sensitivity_of
+from dpframe.budget.halving import rank_errors
 from dpframe.errors import InternalError
-from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
+from dpframe.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Law,
+    ModeSelection,
+    QuantileSelection,
+)
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import Part, step_of
+from dpframe.plan.parts import Part, RankedCells, step_of
 from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
@@ -31,6 +38,7 @@ from dpframe.release.kept_keys import (
     table_words,
 )
 from dpframe.release.noisy import Mixed, NoisyParts
+from dpframe.release.offer import Measure
 
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
@@ -46,7 +54,7 @@ _MOST_DROPPED = 3
 class Found:
     """One part, as the ledger has it: perhaps several measurements, averaged."""
 
-    law: Law | Mixed
+    law: Mixed | Measure
     values: tuple[int, ...]
     bits: int
     derived: bool
@@ -94,13 +102,29 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
         key_of = _keyed(compiled, keys, layout.context.norm, version)
         for i, law in enumerate(parts.laws):
             dropped = len(keys) < len(compiled.keys)
-            if not isinstance(law, Law) or (dropped and not layout.parts[i].adds_up):
+            if not isinstance(law, Law | QuantileSelection | ModeSelection) or (
+                dropped and not layout.parts[i].adds_up
+            ):
                 continue  # a unit or a value in two groups is one, so these do not add up
             summed = _summed(compiled, keys, parts.values[i], layout.parts[i].cells)
             if summed is not None:
                 values, times = summed
                 kept[key_of(layout.parts[i])] = _encoded(law, times, values, layout.bits[i])
+                for part, chosen, one in _each_level(layout.parts[i], law, values):
+                    kept[key_of(part)] = _encoded(chosen, 1, one, layout.bits[i])
     return kept
+
+
+def _each_level(
+    part: Part, law: Measure, values: tuple[int, ...]
+) -> Iterator[tuple[Part, QuantileSelection, tuple[int, ...]]]:
+    """Each of several chosen quantiles by itself, with a scale that says how far its rank is off."""
+    if isinstance(part, RankedCells) and isinstance(law, QuantileSelection) and part.cells > 1:
+        errors = rank_errors(part.levels)
+        for i, level in enumerate(part.levels):
+            ratio = Fraction(errors[i] / rank_errors((level,))[0]).limit_denominator(100)
+            alone = QuantileSelection((level,), law.scale * max(ratio, Fraction(1)))
+            yield replace(part, levels=(level,)), alone, values[i :: part.cells]
 
 
 def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
@@ -108,7 +132,9 @@ def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
     start, found = 0, []
     for one in parts.compiled.groupings:
         end = start + one.groups
-        found.append(replace(parts, compiled=one, values=tuple(v[start:end] for v in parts.values)))
+        released = zip(parts.values, parts.layout.parts, strict=True)
+        values = tuple(v[start * part.cells : end * part.cells] for v, part in released)
+        found.append(replace(parts, compiled=one, values=values))
         start = end
     return iter(sorted(found, key=lambda piece: -len(piece.compiled.keys)))
 
@@ -166,14 +192,20 @@ def _added(members: Sequence[tuple[int, ...]], cells: int) -> tuple[int, ...]:
     return tuple(map(sum, zip(*members, strict=True))) if members else (0,) * cells
 
 
-def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:
-    if isinstance(law, DiscreteLaplace):
+def _encoded(law: Measure, times: int, values: Sequence[int], bits: int) -> bytes:
+    body: dict[str, Any] = {}
+    if isinstance(law, QuantileSelection):
+        name, scale = "quantiles", law.scale
+        body["levels"] = [str(level) for level in law.levels]
+    elif isinstance(law, ModeSelection):
+        name, scale = ("weighed mode" if law.concentrated else "mode"), law.scale
+    elif isinstance(law, DiscreteLaplace):
         name, scale = "laplace", law.scale
     elif isinstance(law, DiscreteGaussian):
         name, scale = "gaussian", law.sigma
     else:
         raise InternalError("only fresh measurements are stored")
-    body = {"law": name, "scale": str(scale), "times": times, "bits": bits, "values": values}
+    body |= {"law": name, "scale": str(scale), "times": times, "bits": bits, "values": values}
     return json.dumps(body).encode()
 
 
@@ -185,9 +217,10 @@ def reusable(
 ) -> NoisyParts | None:
     """The answer from parts that were measured before, or None if some are missing.
 
-    Sums over finer groups are noisier than a direct measurement. They are used only where the
-    deviation of each aggregate stays within `limits` (what the cost that was said would buy), or
-    where no cost was said.
+    Sums over finer groups are noisier than a direct measurement, and a tree of counts that was
+    measured for other quantiles is noisier than choosing. They are used only where the deviation of
+    each aggregate stays within `limits` (what the cost that was said would buy), or where no cost
+    was said.
     """
     if compiled.sets:
         return _joined(
@@ -234,10 +267,11 @@ def _found_in(
             known[part] = _combined([_decoded(b) for b in find(key_of(part))])
         return known[part]
 
-    recipes: list[Recipe] = []
+    options: list[dict[int, tuple[float, Recipe]]] = []
     for name, aggregate in compiled.aggregates:
-        usable: list[tuple[float, int, Recipe]] = []
-        for recipe in aggregate.recipes():
+        usable: dict[int, tuple[float, Recipe]] = {}
+        choices = aggregate.recipes()
+        for pick, recipe in enumerate(choices):
             looked = {role: look(part) for role, part in recipe.parts.items()}
             there = {role: found for role, found in looked.items() if found is not None}
             if len(there) < len(looked):
@@ -250,12 +284,14 @@ def _found_in(
                 )
             )
             derived = any(found.derived for found in there.values())
-            if derived and limits is not None and deviation > limits[name]:
+            coarser = recipe.place is not None and len(there) < max(len(r.parts) for r in choices)
+            if (derived or coarser) and limits is not None and deviation > limits[name]:
                 continue
-            usable.append((deviation, len(usable), recipe))
-        if not usable:
-            return None
-        recipes.append(min(usable)[2])
+            usable[pick] = deviation, recipe
+        options.append(usable)
+    recipes = _of_families([found for _, found in compiled.aggregates], options)
+    if recipes is None:
+        return None
     parts = tuple(dict.fromkeys(p for recipe in recipes for p in recipe.parts.values()))
     measured = [known[part] for part in parts]
     layout = Layout(
@@ -276,6 +312,20 @@ def _found_in(
     return NoisyParts(compiled, layout, laws, values)
 
 
+def _of_families(
+    aggregates: Sequence[Aggregate], options: Sequence[Mapping[int, tuple[float, Recipe]]]
+) -> list[Recipe] | None:
+    """The most accurate usable recipe of every aggregate, the same of all in a family."""
+    found: dict[int, Recipe] = {}
+    for members in families_of(aggregates):
+        shared = set.intersection(*(set(options[i]) for i in members))
+        if not shared:
+            return None
+        best = min(sorted(shared), key=lambda pick: sum(options[i][pick][0] for i in members))
+        found |= {i: options[i][best][1] for i in members}
+    return [found[i] for i in range(len(aggregates))]
+
+
 def _in_query_order(compiled: Compiled, values: tuple[int, ...], cells: int) -> tuple[int, ...]:
     """From the canonical order of groups to that of this query's keys."""
     if not compiled.keys:
@@ -292,6 +342,12 @@ def _in_query_order(compiled: Compiled, values: tuple[int, ...], cells: int) -> 
 def _decoded(payload: bytes) -> Found:
     body = json.loads(payload)
     scale = Fraction(body["scale"])
+    if body["law"] == "quantiles":
+        chosen = QuantileSelection(tuple(map(Fraction, body["levels"])), scale)
+        return Found(chosen, tuple(body["values"]), int(body["bits"]), False)
+    if body["law"] in ("mode", "weighed mode"):
+        mode = ModeSelection(scale, concentrated=body["law"] == "weighed mode")
+        return Found(mode, tuple(body["values"]), int(body["bits"]), False)
     law: Law = DiscreteLaplace(scale) if body["law"] == "laplace" else DiscreteGaussian(scale)
     times = int(body["times"])
     noise = law if times == 1 else Mixed([(law, 1, times)])
@@ -299,7 +355,13 @@ def _decoded(payload: bytes) -> Found:
 
 
 def _combined(found: list[Found]) -> Found | None:
-    """Average several measurements by inverse variance; direct ones alone, where there are any."""
+    """Average several measurements by inverse variance; direct ones alone, where there are any.
+
+    Of several choices the most accurate is taken: a mean of positions might be where no row is.
+    """
+    chosen = [f for f in found if isinstance(f.law, QuantileSelection | ModeSelection)]
+    if chosen:
+        return min(chosen, key=lambda f: f.law.variance)
     direct = [f for f in found if not f.derived] or found
     if len(direct) <= 1:
         return direct[0] if direct else None
@@ -311,6 +373,7 @@ def _combined(found: list[Found]) -> Found | None:
     weights[weights.index(max(weights))] += whole - sum(weights)
     terms = []
     for f, weight in zip(same_grid, weights, strict=True):
+        assert not isinstance(f.law, QuantileSelection | ModeSelection)
         inner = f.law.terms if isinstance(f.law, Mixed) else ((f.law, 1, 1),)
         terms += [(law, w * weight, times) for law, w, times in inner]
     columns = zip(*(f.values for f in same_grid), strict=True)

@@ -12,9 +12,11 @@ import polars as pl
 
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import Source
+from dpframe.mechanisms import ModeSelection, Source
+from dpframe.plan.nodes import aggregate_of
 from dpframe.release.display import html_table, text_table
-from dpframe.release.intervals import intervals, redraws
+from dpframe.release.explain import expr_text, mode_text
+from dpframe.release.intervals import intervals, mode_columns, redraws
 from dpframe.release.noisy import ROW, NoisyParts, finish
 
 CONFIDENCE = 0.95
@@ -91,13 +93,15 @@ class Release:
     def errors(self) -> pl.DataFrame:
         """The table with every noisy number replaced by its error: half its 95% interval.
 
-        The error of a day or an instant is a duration, NULL where it is unknown.
+        The error of a day or an instant is a duration, NULL where it is unknown. The most frequent
+        value of a group has none: NULL.
         """
         halves = {name: _half(low, high) for name, (low, high) in self._bounds().items()}
         schema = self.frame.schema
-        return self.frame.with_columns(
+        found = self.frame.with_columns(
             _as_duration(pl.Series(name, half), schema[name]) for name, half in halves.items()
         )
+        return found.with_columns(pl.lit(None).alias(name) for name in mode_columns(self._parts))
 
     def redraws(self, draws: int) -> pl.DataFrame:
         """What the table may be without noise, `draws` times over: the known noise, drawn again.
@@ -131,13 +135,30 @@ class Release:
     def _repr_html_(self) -> str:
         return html_table(self.frame, self._bounds(), self._caption())
 
+    def _mode_lines(self) -> list[str]:
+        """For each most frequent value, how many rows it may fall behind."""
+        parts, lines = self._parts, []
+        index = {part: i for i, part in enumerate(parts.layout.parts)}
+        calls = dict(aggregate_of(parts.compiled.plan).aggregates)
+        names = [name for name, _ in parts.compiled.aggregates]
+        for name, recipe in zip(names, parts.layout.recipes, strict=True):
+            i = index[next(iter(recipe.parts.values()))]
+            law = parts.laws[i]
+            if isinstance(law, ModeSelection):
+                step, groups = parts.layout.step(i), parts.compiled.groups
+                said = mode_text(law, parts.layout.parts[i], step, groups)
+                lines.append(f"{expr_text(calls[name])}: {said}")
+        return lines
+
     def _caption(self) -> str:
         cost = f"cost: {self.loss}" if not self._note else self._note
         lines = []
-        if self._parts.compiled.aggregates:
+        modes = self._mode_lines()
+        if len(self._parts.compiled.aggregates) > len(modes):
             lines.append(f"± covers the noise with {CONFIDENCE:.0%} confidence; {cost}")
         else:
             lines.append(cost)
+        lines += modes
         for name, (low, high) in self.learned.items():
             lines.append(f"{name} was clipped to [{low:,g}, {high:,g}], a range learned privately")
         chosen = self._parts.compiled.chosen

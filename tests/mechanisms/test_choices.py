@@ -11,11 +11,11 @@ from scipy import stats
 
 from dpframe.mechanisms import choices
 from dpframe.mechanisms.choices import (
-    _scaled_coin,
     coins,
     first_accepted,
     flips,
     one_of_each,
+    scaled_coin,
     uniform_each,
 )
 
@@ -115,20 +115,20 @@ def test_a_tie_of_a_rational_coin_is_settled_by_more_bits(stream):
 
 
 @pytest.mark.parametrize("bits", [0, 1, 63])
-def test_scaled_coins_succeed_as_often_as_they_should(stream, bits):
+def testscaled_coins_succeed_as_often_as_they_should(stream, bits):
     exponent, source = Fraction(math.ceil(bits * math.log(2) * 10) + 3, 10), stream(85)
     chance = 2.0**bits * math.exp(-float(exponent))
-    won = sum(_scaled_coin(exponent, bits, source) for _ in range(3000))
+    won = sum(scaled_coin(exponent, bits, source) for _ in range(3000))
     assert stats.binomtest(won, 3000, chance).pvalue > 1e-4
-    assert not _scaled_coin(Fraction(2**80), bits, source)
+    assert not scaled_coin(Fraction(2**80), bits, source)
 
 
 @pytest.mark.parametrize(("far", "bits"), [(44, 63), (1, 1), (2, 2)])
 @pytest.mark.parametrize("kind", [np.int64, object])
 def test_columns_far_behind_have_their_exact_chance(stream, monkeypatch, far, bits, kind):
     # With the far columns nearer than they are, the rare path is taken all the time.
-    monkeypatch.setattr(choices, "_FAR", far)
-    monkeypatch.setattr(choices, "_FAR_BITS", bits)
+    monkeypatch.setattr(choices, "FAR", far)
+    monkeypatch.setattr(choices, "FAR_BITS", bits)
     gaps, source = np.array([0, 1, 4, 9, 9, 25, 100], dtype=kind)[np.newaxis], stream(86)
     drawn = [int(first_accepted(gaps, Fraction(4), source)[0]) for _ in range(4000)]
     weights = np.exp(-gaps[0].astype(float) / 4)[:6]

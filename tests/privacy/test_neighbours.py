@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 from chains import chain_cases
@@ -27,7 +28,7 @@ from dpframe.engines import duckdb_parts, polars, polars_exprs, polars_weights
 from dpframe.engines.base import Engine, request_for
 from dpframe.errors import DeclarationError, QueryError
 from dpframe.plan.functions import FUNCTIONS
-from dpframe.plan.parts import CodedSum, CountUnits
+from dpframe.plan.parts import ChosenCells, CodedSum, CountUnits
 
 CASES = 2000
 SHARDS = 10
@@ -42,7 +43,7 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     run(CASES // SHARDS, 7919 * shard, harness, shrink=False)
     assert harness.seen["cases"] >= CASES // SHARDS
     assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
-    for kind in ("grouped", "weighted", "replaced", "released", "private", "scored"):
+    for kind in ("grouped", "weighted", "replaced", "released", "private", "scored", "chosen"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
@@ -406,3 +407,53 @@ def test_objects_of_pandas_get_their_types_when_they_are_registered() -> None:
 @pytest.fixture(params=["polars", "duckdb"])
 def engine_name(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+# --- cells that are chosen by their counts --------------------------------------------------------
+
+
+def chosen_cells(frame: pl.DataFrame, engine: Any, norm: int, **options: Any) -> tuple[Any, Any]:
+    """The claim for a median by group, and the exact cells of each group."""
+    session = dp.Session(dp.Budget(epsilon=1))
+    columns = {"k": dp.Keys(["a", "b", "c", "d"]), "y": dp.Range(-1.0, 4.0)}
+    session.register("t", frame, columns=columns, engine=engine, **options)
+    compiled = session.query("SELECT k, MEDIAN(y), MAX(y) FROM t GROUP BY k")._compiled
+    layout = layout_for(compiled, norm)
+    (i,) = (i for i, part in enumerate(layout.parts) if isinstance(part, ChosenCells))
+    found = session._engines["t"].measure(request_for(compiled, layout))[i]
+    return layout.sensitivities[i], np.array(found).reshape(4, -1)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+@pytest.mark.parametrize("max_rows", [None, 1, 3])
+def test_the_groups_of_chosen_cells_move_as_far_as_claimed_in_l1(
+    norm: int, neighbors: Any, max_rows: int | None, engine_name: Any
+) -> None:
+    """What a choice costs grows with the L1 distance of each group, not with that of each cell."""
+    draw, furthest = random.Random(1), 0.0
+    unit = None if max_rows is None else dp.Unit("u", max_rows=max_rows)
+    options: dict[str, Any] = {"unit": unit, "neighbors": neighbors}
+    for _ in range(3):
+        frame = units_table(120, 7, draw).with_row_index("row")
+        owner = frame["u"][0] if max_rows is not None else None
+        own = pl.col("row") == 0 if max_rows is None else pl.col("u").eq_missing(pl.lit(owner))
+        without = frame.filter(~own)
+        if neighbors == "replace":  # every row of the unit now lies elsewhere
+            keys = pl.Series([draw.choice("abcd") for _ in range(frame.height)])
+            moved = {
+                "y": pl.lit(2.0),
+                "k": pl.when(pl.col("row") % 2 == 0).then("k").otherwise(keys),
+            }
+            without = frame.with_columns(
+                pl.when(own).then(v).otherwise(k).alias(k) for k, v in moved.items()
+            )
+            options["size"] = frame["u"].n_unique() if max_rows is not None else frame.height
+        claim, before = chosen_cells(frame, engine_name, norm, **options)
+        _, after = chosen_cells(without, engine_name, norm, **options)
+        groups = [int(d) for d in np.abs(before - after).sum(axis=1)]
+        assert max(groups) <= claim.linf
+        assert sum(d * d for d in groups) <= claim.l2_squared
+        assert claim.l1 is None or sum(groups) <= claim.l1
+        furthest = max(furthest, sum(d * d for d in groups) / claim.l2_squared)
+    assert furthest > 0.2  # the claim is no formality

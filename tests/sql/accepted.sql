@@ -1016,6 +1016,14 @@ SELECT
 FROM visits
 GROUP BY sex;
 
+-- == the most frequent value of each group
+-- of keys, beside a count
+SELECT sex, COUNT(*) AS n, MODE(ward) AS m FROM visits GROUP BY sex;
+-- of a condition, of the rows that FILTER keeps
+SELECT ward, COUNT(*) AS n, MODE(active) FILTER (WHERE age > 20) AS m FROM visits GROUP BY ward;
+-- of whole numbers and of all rows, beside another
+SELECT MODE(age // 25) AS m, COUNT(*) AS n FROM visits;
+
 -- == quantiles of whole numbers and days, of which every value has a cell
 -- the median is between the two middle values
 SELECT MEDIAN(age) AS m, MEDIAN(score) AS s, COUNT(*) AS n FROM visits;

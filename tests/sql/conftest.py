@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from noiseless import without_noise
 
 import dpframe as dp
-from dpframe.mechanisms import ExponentialMechanism, Law, PermuteAndFlip
+from dpframe.aggregates import quantile
+from dpframe.mechanisms import ExponentialMechanism, PermuteAndFlip
 
 sys.path.insert(0, str(Path(__file__).parent))  # `from shop import session`
 
@@ -127,7 +129,12 @@ def public_sessions() -> dict[str, dp.Session]:
 
 @pytest.fixture
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every draw is 0, and the best is chosen. The library has no such switch; this replaces laws."""
-    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
+    """Every draw is 0, the best is chosen, and quantiles come from the tree, which is exact then.
+
+    The library has no such switch; this replaces laws. A quantile that is chosen is any value
+    between two rows, where plain DuckDB has the middle: see `aggregates/test_quantile.py`.
+    """
+    without_noise(monkeypatch)
+    monkeypatch.setattr(quantile, "_MOST_LEVELS", 0)
     for kind in (PermuteAndFlip, ExponentialMechanism):
         monkeypatch.setattr(kind, "_choose", lambda self, gaps, source: gaps.argmin(axis=1))

@@ -458,11 +458,11 @@ SELECT ARG_MAX(ward) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
 --! QueryError 1:75 | would release the units | id
 SELECT ARG_MAX(id, n) FROM (SELECT id, COUNT(*) AS n FROM visits GROUP BY id)
 ;
---! QueryError 1:13 | chosen among all values | MODE(ward)
-SELECT sex, MODE(ward) FROM visits GROUP BY sex
+--! QueryError 1:13 | values that are not known beforehand | MODE(cost)
+SELECT sex, MODE(cost) FROM visits GROUP BY sex
 ;
---! QueryError 1:8 | chosen among all values | MODE(ward)
-SELECT MODE(ward), COUNT(*) FROM visits
+--! QueryError 1:8 | values that are not known beforehand | MODE(cost)
+SELECT MODE(cost), COUNT(*) FROM visits
 ;
 --! QueryError 1:13 | a float takes too many values | cost
 SELECT MODE(cost) FROM visits

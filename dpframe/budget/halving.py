@@ -1,0 +1,74 @@
+"""How several quantiles share a cost: in rounds, the middle ones first.
+
+Once the middle quantile is chosen, those below it concern the rows below it and those above it the
+others, so all that are chosen in one round cost as much as one (Kaplan, Schnapp and Stemmer 2022).
+m levels take `log2(m + 1)` rounds, rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+FINEST = 10**6
+"""Levels are fractions with denominators up to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One quantile of a round: which level, what share of its range, between which others."""
+
+    index: int
+    share: Fraction
+    after: int | None
+    before: int | None
+
+
+@lru_cache(maxsize=64)
+def rounds(levels: tuple[Fraction, ...]) -> list[list[Step]]:
+    """The steps of each round; levels rise and lie between 0 and 1.
+
+    >>> for steps in rounds((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))):
+    ...     print([(step.index, str(step.share)) for step in steps])
+    [(1, '1/2')]
+    [(0, '1/2'), (2, '1/2')]
+    """
+    found: list[list[Step]] = []
+    ranges: list[tuple[int, int]] = [(0, len(levels))] if levels else []
+    while ranges:
+        steps, inner = [], []
+        for start, end in ranges:
+            middle = (start + end) // 2
+            low = levels[start - 1] if start else Fraction(0)
+            high = levels[end] if end < len(levels) else Fraction(1)
+            share = ((levels[middle] - low) / (high - low)).limit_denominator(FINEST)
+            after, before = start - 1 if start else None, end if end < len(levels) else None
+            steps.append(Step(middle, share, after, before))
+            inner += [(a, b) for a, b in ((start, middle), (middle + 1, end)) if a < b]
+        found.append(steps)
+        ranges = inner
+    return found
+
+
+@lru_cache(maxsize=64)
+def rank_errors(levels: tuple[Fraction, ...]) -> tuple[float, ...]:
+    """How far the rank of each quantile is off, in units of what a median alone would be.
+
+    The share s of a range is off by `2 max(s, 1 - s)`, and inherits what the ends of its range are
+    off: the one before it by `1 - s`, the one after it by s.
+
+    >>> rank_errors((Fraction(1, 2),)), rank_errors((Fraction(9, 10),))
+    ((1.0,), (1.8,))
+    """
+    squares = [0.0] * len(levels)
+    for step in (step for steps in rounds(levels) for step in steps):
+        share = float(step.share)
+        square = (2 * max(share, 1 - share)) ** 2
+        if step.after is not None:
+            square += (1 - share) ** 2 * squares[step.after]
+        if step.before is not None:
+            square += share**2 * squares[step.before]
+        squares[step.index] = square
+    return tuple(map(math.sqrt, squares))

@@ -1,0 +1,27 @@
+"""No noise, for tests of what it is added to. The library has no such switch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpframe.mechanisms import Law, ModeSelection, QuantileSelection
+from dpframe.mechanisms.quantiles import _Range
+
+
+def without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every draw is 0, of the best positions the middle one is chosen, and the largest count."""
+    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
+    monkeypatch.setattr(QuantileSelection, "_one", _best)
+    monkeypatch.setattr(ModeSelection, "choose", lambda self, counts, source: counts.argmax(axis=1))
+
+
+def _best(
+    self: Any, ranks: Any, groups: Any, low: Any, high: Any, share: Any, source: Any
+) -> np.ndarray:
+    at = _Range(ranks, groups, low, high, share.numerator, share.denominator)
+    first, end = at.within(0)
+    middle: np.ndarray = (first + end - 1) // 2
+    return middle
