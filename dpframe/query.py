@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
-from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
-from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
+from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
 from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for, single_cost
@@ -29,51 +25,6 @@ from dpframe.release.selection import every_key
 from dpframe.release.table import Release
 from dpframe.release.winners import Contest, contest_of
 from dpframe.release.winners_first import WinnersFirst, known_winners_first, winners_first
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """On whose account a question is asked."""
-
-    ledger: Ledger
-    budget: Budget
-    """What `share=` is a share of: the analyst's own budget, or the session's."""
-    source: Source
-    queries: int | None
-
-    @property
-    def default_share(self) -> Fraction | None:
-        """The share that a query costs when nothing is said."""
-        return None if self.queries is None else Fraction(1, self.queries)
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the text of a question itself says about its cost."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-
-    def cost(self, given: Cost) -> Cost:
-        """The cost that was said, in the text or beside it; not in both places."""
-        if self.epsilon is None:
-            return given
-        if given.is_said:
-            raise ParameterError(
-                "the cost is said twice",
-                why=f"the statement itself has OPTIONS(epsilon = {float(self.epsilon):g})",
-                fix="leave it out of the call, or out of the statement",
-            )
-        return replace(given, epsilon=self.epsilon)
-
-    def check(self, loss: Loss) -> None:
-        """Refuse what would cost more delta than the text allows."""
-        if self.delta is not None and loss.delta > self.delta:
-            raise QueryError(
-                f"the answer costs delta {float(loss.delta):.3g}",
-                why=f"the statement itself has OPTIONS(delta = {float(self.delta):g})",
-                fix="declare the keys with dp.Keys([...]), or allow more delta",
-            )
 
 
 class Query:

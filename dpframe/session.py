@@ -23,9 +23,10 @@ from dpframe.frame import Frame
 from dpframe.frontends.histograms import histogram_plan
 from dpframe.mechanisms import Source
 from dpframe.plan.nodes import Node
-from dpframe.query import Asking, Query, Said
+from dpframe.query import Query
 from dpframe.ranges import Learning, open_arguments
 from dpframe.regression import Regression, Scales
+from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.noisy import PostProcessing

@@ -1,0 +1,58 @@
+"""Who asks, and what the question itself says about its cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpframe.budget.budget import Budget
+from dpframe.budget.ledger import Ledger
+from dpframe.budget.loss import Loss
+from dpframe.errors import ParameterError, QueryError
+from dpframe.mechanisms import Source
+from dpframe.release.cost import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """On whose account a question is asked."""
+
+    ledger: Ledger
+    budget: Budget
+    """What `share=` is a share of: the analyst's own budget, or the session's."""
+    source: Source
+    queries: int | None
+
+    @property
+    def default_share(self) -> Fraction | None:
+        """The share that a query costs when nothing is said."""
+        return None if self.queries is None else Fraction(1, self.queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the text of a question itself says about its cost."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+    def cost(self, given: Cost) -> Cost:
+        """The cost that was said, in the text or beside it; not in both places."""
+        if self.epsilon is None:
+            return given
+        if given.is_said:
+            raise ParameterError(
+                "the cost is said twice",
+                why=f"the statement itself has OPTIONS(epsilon = {float(self.epsilon):g})",
+                fix="leave it out of the call, or out of the statement",
+            )
+        return replace(given, epsilon=self.epsilon)
+
+    def check(self, loss: Loss) -> None:
+        """Refuse what would cost more delta than the text allows."""
+        if self.delta is not None and loss.delta > self.delta:
+            raise QueryError(
+                f"the answer costs delta {float(loss.delta):.3g}",
+                why=f"the statement itself has OPTIONS(delta = {float(self.delta):g})",
+                fix="declare the keys with dp.Keys([...]), or allow more delta",
+            )
