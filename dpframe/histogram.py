@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from dpframe.asking import Said
 from dpframe.budget.exact import Number
 from dpframe.declare import Table
 from dpframe.errors import ParameterError
@@ -23,6 +22,7 @@ from dpframe.frontends.histograms import histogram_plan
 from dpframe.plan.bins import Closed, Shown, on_levels
 from dpframe.plan.nodes import Node
 from dpframe.query import Query
+from dpframe.release.asking import Said
 from dpframe.release.cost import Cost
 from dpframe.release.display import number
 from dpframe.release.histogram import Finish, Histogram

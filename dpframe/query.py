@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.asking import Asking, Said
 from dpframe.budget.exact import Number
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, QueryError
 from dpframe.plan.bins import Shown
 from dpframe.plan.domains import Domain
+from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
 from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for, single_cost

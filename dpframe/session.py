@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpframe.aggregates.compile import compile_plan, tables_of
-from dpframe.asking import Asking, Said
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
@@ -28,6 +27,7 @@ from dpframe.plan.nodes import Node
 from dpframe.query import Query
 from dpframe.ranges import Learning, open_arguments
 from dpframe.regression import Regression, Scales
+from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.histogram import Finish

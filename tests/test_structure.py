@@ -28,9 +28,7 @@ DOORS: dict[str, set[str]] = {
     "aggregates": {"bounds", "budget", "declare", "plan"},  # budget: how a cost is split
     "engines": {"aggregates", "bounds", "declare", "plan"},
     "release": {"aggregates", "bounds", "budget", "declare", "engines", "mechanisms", "plan"},
-    "asking": {"budget", "mechanisms", "release"},
     "query": {
-        "asking",
         "aggregates",
         "bounds",
         "budget",
@@ -41,14 +39,13 @@ DOORS: dict[str, set[str]] = {
     },
     "ranges": {"bounds", "budget", "plan", "query", "release"},
     "regression": {"budget", "declare", "plan", "release"},
-    "histogram": {"asking", "budget", "declare", "frontends", "plan", "query", "release"},
+    "histogram": {"budget", "declare", "frontends", "plan", "query", "release"},
     # What a user holds: questions to be, and those that were analysed.
     "summary": {"budget", "frontends", "plan", "query", "release"},
     "frame": {"bounds", "declare", "frontends", "plan", "release", "summary"},
     "catalog": {"aggregates", "bounds", "declare", "engines", "plan", "release"},
     "session": {
         "aggregates",
-        "asking",
         "bounds",
         "budget",
         "catalog",

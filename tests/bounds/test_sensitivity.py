@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import Layout, layout_for
+from dpframe.aggregates.compile import Layout, layout_for, layout_to_choose_by
+from dpframe.errors import InternalError
 from dpframe.plan.parts import GridCounts, RankedCells
 
 DATA = pl.DataFrame({"id": [1], "x": [1], "y": [1.0], "k": ["a"]})
@@ -76,6 +77,48 @@ def test_one_unit_moves_a_part_by_at_most(
 ) -> None:
     assert value(text, 1, **options) == pytest.approx(l1)
     assert value(text, 2, **options) == pytest.approx(l2)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "linf"),
+    [
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", {}, 1),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", REPLACE, 1),
+        ("SELECT k, SUM(x) FROM t GROUP BY k", REPLACE, 13),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", UNIT, 5),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", UNIT | REPLACE, 5),
+        ("SELECT k, COUNT(DISTINCT id) FROM t GROUP BY k", UNIT, 1),
+        ("SELECT k, COUNT(DISTINCT id) FROM t GROUP BY k", UNIT | REPLACE, 1),
+        ("SELECT k, COUNT(DISTINCT x) FROM t GROUP BY k", UNIT, 5),
+        ("SELECT k, COUNT(DISTINCT x) FROM t GROUP BY k", UNIT | REPLACE, 5),
+        ("SELECT k, SUM(x) FROM t GROUP BY k", UNIT, 50),
+        ("SELECT k, SUM(x) FROM t GROUP BY k", UNIT | REPLACE, 65),
+        ("SELECT k, SUM(y) FROM t GROUP BY k", UNIT | REPLACE, 20),
+        ("SELECT COUNT(*) FROM t", UNIT | REPLACE, 5),
+        ("SELECT COUNT(DISTINCT id) FROM t", UNIT | REPLACE, 1),
+    ],
+)
+def test_one_unit_moves_the_score_of_a_group_by_at_most(
+    text: str, options: dict[str, Any], linf: float
+) -> None:
+    """Over all groups together it may move as many of them as there are."""
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", DATA, columns=COLUMNS, **options)
+    compiled = session.query(text)._compiled
+    found = layout_to_choose_by(compiled, layout_for(compiled, 1).parts)
+    (claim,) = found.sensitivities
+    assert claim.linf * found.step(0) == pytest.approx(linf)
+    if "unit" in options:
+        assert claim.l1 == claim.linf * compiled.groups
+        assert claim.l2_squared == claim.linf**2 * compiled.groups
+
+
+def test_cells_are_no_scores() -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", DATA, columns=COLUMNS, **UNIT)
+    compiled = session.query("SELECT k, MEDIAN(y) FROM t GROUP BY k")._compiled
+    with pytest.raises(InternalError, match="no bound in each group"):
+        layout_to_choose_by(compiled, layout_for(compiled, 1).parts)
 
 
 def test_a_public_number_of_rows_moves_not_at_all() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from privacy.audit import Stream
+from privacy.audit import Stream, epsilon_at_least
 from scipy import stats
 
 import dpframe as dp
@@ -232,6 +232,25 @@ def _scores(
     assert contest is not None
     measured = query._engine.measure(request_for(query._compiled, contest.ballot.layout))
     return contest.ballot, contest.ballot.scores(measured)
+
+
+def test_a_voter_who_votes_for_two_of_three_costs_no_more_than_epsilon() -> None:
+    """An audit of the whole: what is found lies below what is charged, and not far below."""
+    votes = pl.DataFrame({"pid": [0] * 40 + [1], "ward": ["er", "gp"] * 20 + ["icu"]})
+    found = []
+    for table in (votes, votes.filter(pl.col("pid") != 0)):
+        asked = dp.Session(dp.Budget(epsilon=1))
+        unit = dp.Unit("pid", max_rows=1)
+        asked.register("visits", table, columns={"ward": COLUMNS["ward"]}, unit=unit)
+        query = asked.query(VOTES)
+        contest = contest_of(query._compiled)
+        assert contest is not None
+        measured = query._engine.measure(request_for(query._compiled, contest.ballot.layout))
+        offer = choice_offer(contest.ballot, 1, Cost(epsilon=1), asked.budget, None)
+        scores = np.tile(contest.ballot.scores(measured), (40_000, 1))
+        found.append(offer.mechanism.select_each(scores, Stream(9 + len(found))))
+        assert offer.loss.epsilon == 1
+    assert 0.3 <= epsilon_at_least(*found) <= 1
 
 
 def test_replacing_a_unit_moves_a_count_no_further_than_adding_one() -> None:

@@ -1,4 +1,4 @@
-"""On whose account a question is asked, and what its own text says of its cost."""
+"""Who asks, and what the question itself says about its cost."""
 
 from __future__ import annotations
 
