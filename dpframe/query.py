@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.budget.budget import Budget
+from dpframe.budget.cautions import warn_of
 from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
-from dpframe.errors import InternalError, ParameterError, PrivacyWarning, QueryError
+from dpframe.errors import InternalError, ParameterError, QueryError
 from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
 from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
@@ -177,7 +175,7 @@ class Query:
 
     def warn(self, loss: Loss) -> None:
         """Warn of what a loss on the account of this question means, before it is charged."""
-        _warn(loss, self._compiled, self._asking)
+        warn_of(loss, self._compiled.table.size, self._asking.ledger, self._asking.budget)
 
     def answer(self, cost: Cost, *, fresh: bool, warned: bool = False) -> Release:
         """Release at a cost; `warned` if what there is to warn of was said before."""
@@ -199,7 +197,7 @@ class Query:
         loss = offer.loss if contest is None else contest[1].loss
         # Before the charge: where warnings are errors, nothing may be spent for no answer.
         if not warned and not compiled.table.public:
-            _warn(loss, compiled, self._asking)
+            self.warn(loss)
         if contest is not None:
             return self._winners(*contest)
         if compiled.table.public:
@@ -356,46 +354,3 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<Query: {' '.join(self._asked.split())}>"
-
-
-def _warn(loss: Loss, compiled: Compiled, asking: Asking) -> None:
-    """Say plainly what a careful owner would want to know; all of it is public."""
-    ledger, budget = asking.ledger, asking.budget
-    refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
-    if refused or not ledger.filter.admits(ledger.spent, loss):
-        return  # the charge will say so
-    level = _level_of_caller()
-    if math.isfinite(loss.epsilon) and loss.epsilon > 1:
-        warnings.warn(
-            f"this release costs epsilon {float(loss.epsilon):.3g}: above 1, one unit can change"
-            " the odds of an answer more than 2.7 times",
-            PrivacyWarning,
-            stacklevel=level,
-        )
-    size = compiled.table.size
-    if size is not None and budget.delta is not None and budget.delta * size >= 1:
-        warnings.warn(
-            f"the budget's delta {float(budget.delta):.3g} is not below 1 / {size:,} units: it"
-            " would allow the data of some unit to be released outright",
-            PrivacyWarning,
-            stacklevel=level,
-        )
-    room = ledger.filter.room(ledger.filter.after(ledger.spent, loss)).epsilon
-    if budget.epsilon is not None and room < budget.epsilon / 10:
-        warnings.warn(
-            f"the budget is nearly gone: epsilon {float(room):.3g} remains",
-            PrivacyWarning,
-            stacklevel=level,
-        )
-
-
-def _level_of_caller() -> int:
-    """How many calls up from `_warn` the user's own code is, which a warning should name."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__package__", "") in _PACKAGES:
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-_PACKAGES = ("dpframe",)
-"""The modules between the user and a query: all that a question is asked through."""
