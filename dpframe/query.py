@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dpframe.aggregates.compile import Compiled
+from dpframe.budget.cautions import warn_of
 from dpframe.budget.exact import Number
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
@@ -25,7 +26,6 @@ from dpframe.release.offer import Offer, of_public_rows, public_values, released
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key, with_few_keys
 from dpframe.release.table import Release
-from dpframe.release.warn import warn
 from dpframe.release.winners import Contest, contest_of
 from dpframe.release.winners_first import WinnersFirst, known_winners_first, winners_first
 
@@ -138,7 +138,7 @@ class Query:
 
     def warn(self, loss: Loss) -> None:
         """Warn of what a loss on the account of this question means, before it is charged."""
-        warn(loss, self._compiled.table.size, self._asking.ledger, self._asking.budget)
+        warn_of(loss, self._compiled.table.size, self._asking.ledger, self._asking.budget)
 
     def answer(self, cost: Cost, *, fresh: bool, warned: bool = False) -> Release:
         """Release at a cost; `warned` if what there is to warn of was said before."""

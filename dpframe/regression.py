@@ -123,6 +123,13 @@ def _fitted(grams: Matrix) -> Matrix:
     return found
 
 
+def _unexplained(grams: Matrix) -> Matrix:
+    """The squared distances from the line, added up; never below 0."""
+    explained = (_fitted(grams) * grams[..., :-1, -1]).sum(axis=-1)
+    found: Matrix = np.maximum(grams[..., -1, -1] - explained, 0.0)
+    return found
+
+
 class Regression:
     """A fitted line, with standard errors that cover both the sampling of rows and the noise.
 
@@ -138,23 +145,34 @@ class Regression:
         gram = positive_semidefinite(scales.grams(release.frame))[0]
         fitted, terms = _fitted(gram), len(scales.names)
         rows = max(float(gram[0, 0]), terms + 1.0)
-        unexplained = max(float(gram[-1, -1] - fitted @ gram[:-1, -1]), 0.0)
         inverse = np.linalg.pinv(gram[:-1, :-1], rcond=1e-9, hermitian=True)
+        grams = positive_semidefinite(scales.grams(release.redraws(_DRAWS)))
+        # What the line leaves unexplained is 0 in about half of all answers where noise hides it;
+        # over all that it may have been it is not.
+        unexplained = float(np.mean(_unexplained(grams)))
         sampling = np.diag(change @ inverse @ change.T) * unexplained / (rows - terms)
-        redrawn = _fitted(positive_semidefinite(scales.grams(release.redraws(_DRAWS)))) @ change.T
+        redrawn = _fitted(grams) @ change.T
         # From the middle 95%, which is what intervals promise: Laplace noise has heavier tails than
         # its deviation tells, and a few redraws may have no variance left to divide by.
         low, high = np.quantile(redrawn, [0.025, 0.975], axis=0)
         errors = np.sqrt(sampling + ((high - low) / 2 / _NORMAL) ** 2)
         found = change @ fitted
-        found[0] += scales.middles[-1]
+        # Noise in what is divided by makes redraws lean to one side, so each side of an interval is
+        # put together by itself, from the two errors (MOVER, Zou and Donner 2008).
+        below, above = np.maximum(found - low, 0), np.maximum(high - found, 0)
+        ends = (
+            found - np.sqrt(_NORMAL**2 * sampling + below**2),
+            found + np.sqrt(_NORMAL**2 * sampling + above**2),
+        )
+        for value in (found, *ends):
+            value[0] += scales.middles[-1]
         self.frame = pl.DataFrame(
             {
                 "term": ["intercept", *scales.names[:-1]],
                 "coefficient": found,
                 "standard_error": errors,
-                "low": found - _NORMAL * errors,
-                "high": found + _NORMAL * errors,
+                "low": ends[0],
+                "high": ends[1],
             }
         )
         """Each term with its coefficient, standard error and 95% interval."""

@@ -308,3 +308,25 @@ def test_intervals_cover_where_noise_is_large(names: tuple[str, ...], setting: S
     found = simulated(setting, names)
     for name in names:
         assert 0.93 <= found.covered(name) <= 0.995, (name, found.covered(name))
+
+
+def test_intervals_cover_after_ranges_were_learned() -> None:
+    """The range is learned once for all groups, and holds every value here."""
+    rows = 60
+    one = group("spread", rows).select("x")
+    table = pl.concat([one] * RELEASES).with_columns(g=np.repeat(np.arange(RELEASES), rows))
+    session = dp.Session(dp.Budget(epsilon=10**5, delta=1e-6))
+    session._source = Stream(1)
+    session.register("t", table, columns={"g": COLUMNS["g"]})
+    asked = "SELECT g, SUM(x) AS s, AVG(x) AS a, VAR_POP(x) AS v FROM t GROUP BY g"
+    found = session.sql(asked, epsilon=40, bounds="auto")
+    ((low, high),) = found.learned.values()
+    assert low <= one["x"].min() <= one["x"].max() <= high  # type: ignore[operator]
+    truths = {"s": one["x"].sum(), "a": one["x"].mean(), "v": one["x"].var(ddof=0)}
+    bounds = found.intervals(0.95)
+    for name, truth in truths.items():
+        slack = 1e-6 * abs(truth)
+        covers = (bounds[f"{name}_low"] - slack <= truth) & (
+            truth <= bounds[f"{name}_high"] + slack
+        )
+        assert 0.93 <= covers.mean() <= 0.98, (name, covers.mean())

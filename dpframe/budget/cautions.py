@@ -1,4 +1,4 @@
-"""What a careful owner would want to know before a release; all of it is public."""
+"""Warnings that come before a charge: where warnings are errors, nothing is spent for no answer."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from dpframe.budget.loss import Loss
 from dpframe.errors import PrivacyWarning
 
 
-def warn(loss: Loss, size: int | None, ledger: Ledger, budget: Budget) -> None:
-    """Warn of a large epsilon, of a delta that is too large for `size` units, of an empty budget."""
+def warn_of(loss: Loss, size: int | None, ledger: Ledger, budget: Budget) -> None:
+    """Say plainly what a careful owner would want to know before a loss is charged.
+
+    All of it is public: the loss, the number of units where it is declared (`size`), the budget,
+    and what remains. What the ledger will refuse is not warned of.
+    """
     refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
     if refused or not ledger.filter.admits(ledger.spent, loss):
         return  # the charge will say so
@@ -42,7 +46,7 @@ def warn(loss: Loss, size: int | None, ledger: Ledger, budget: Budget) -> None:
 
 
 def _level_of_caller() -> int:
-    """How many calls up from `warn` the user's own code is, which a warning should name."""
+    """How many calls up from `warn_of` the user's own code is, which a warning should name."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
@@ -50,4 +54,4 @@ def _level_of_caller() -> int:
 
 
 def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == "dpframe"
+    return module.split(".")[0] == "dpframe"
