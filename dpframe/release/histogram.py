@@ -100,7 +100,11 @@ class Histogram(Release):
 
     @cached_property
     def _counts(self) -> Floats:
-        """The unbiased counts: a row per group, a column per bin."""
+        """The unbiased counts: a row per group, a column per bin.
+
+        Under Gaussian noise, a unit beyond `max_rows` weighs differently on each level, and what
+        is estimated for it lies between. Like all that declarations change, bars do not cover that.
+        """
         values = self._parts.estimates(0)
         levels, start = [], 0
         for size in self._ladder.sizes if self._ladder.bins else []:
