@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,13 +26,19 @@ from dpframe.bounds.keys import (
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import Source, Stored
-from dpframe.bounds.sensitivity import Context, Sensitivity, extra_bits, sensitivity_of
+from dpframe.bounds.sensitivity import (
+    Context,
+    Sensitivity,
+    bounded_together,
+    extra_bits,
+    sensitivity_of,
+)
 from dpframe.budget.split import predicted_error, shares
 from dpframe.declare import Table
 from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
-from dpframe.plan.parts import Part, step_of
+from dpframe.plan.parts import CodedSum, Ends, Part, step_of
 from dpframe.plan.rules import mode_as_winner
 
 
@@ -188,50 +195,111 @@ class Layout:
     shares: tuple[Fraction, ...]
     predicted: float
     """Predicted squared error per unit of budget, for comparing layouts of one norm."""
+    together: tuple[tuple[int, ...], ...] = ()
+    """All parts by index; those that share one bound, and so one share and one loss, together."""
 
     def step(self, index: int) -> float:
         """The value of one integer step of a part."""
         return float(step_of(self.parts[index], self.bits[index]))
 
 
+_FEW_LAYOUTS = 64
+"""Up to so many choices of recipes are all tried."""
+
+
 def layout_for(compiled: Compiled, norm: int) -> Layout:
     """Choose a recipe per aggregate so that the predicted error of the whole query is least.
 
     Recipes share parts, so the choice is joint: `SUM(x)` alone is measured directly, beside
-    `AVG(x)` it comes from the same centred sum and count for free. Each aggregate in turn takes
-    its best recipe given the others, until none changes.
+    `AVG(x)` it comes from the same parts for free. Of few choices the best is taken; of many, each
+    aggregate in turn takes its best recipe given the others, until none changes.
     """
     context = compiled.context(norm)
-    options = [found.recipes() for _, found in compiled.aggregates]
-    sizes = {
-        part: _noise_size(part, context) for o in options for r in o for part in r.parts.values()
-    }
-    alone = [min(_error_alone(recipe, sizes, norm) for recipe in choices) for choices in options]
-    chosen = [0] * len(options)
+    options = options_for(compiled)
+    parts = tuple({p: None for o in options for r in o for p in r.parts.values()})
+    groups = bounded_together(parts, context)
+    together = {parts[i]: parts[group[0]] for group in groups for i in group}
+    sizes = {part: _noise_size(part, context) for part in parts}
+    alone = [min(_error_alone(r, sizes, together, norm) for r in choices) for choices in options]
+
+    def weights(picks: Sequence[int]) -> dict[Part, float]:
+        recipes = [choices[pick] for choices, pick in zip(options, picks, strict=True)]
+        return _together(_weights(recipes, alone, sizes), together)
 
     def error(picks: Sequence[int]) -> float:
-        recipes = [choices[pick] for choices, pick in zip(options, picks, strict=True)]
-        return predicted_error(_weights(recipes, alone, sizes), norm)
+        return predicted_error(weights(picks), norm)
 
-    changed = True
-    while changed:
-        changed = False
-        for i, choices in enumerate(options):
-            best = min(range(len(choices)), key=lambda p: error([*chosen[:i], p, *chosen[i + 1 :]]))
-            better = error([*chosen[:i], best, *chosen[i + 1 :]]) < error(chosen) * (1 - 1e-9)
-            if best != chosen[i] and better:
-                chosen[i], changed = best, True
+    def improved(picks: list[int]) -> list[int]:
+        changed = True
+        while changed:
+            changed = False
+            for i, choices in enumerate(options):
+                tried = [[*picks[:i], pick, *picks[i + 1 :]] for pick in range(len(choices))]
+                best = min(tried, key=error)
+                if error(best) < error(picks) * (1 - 1e-9):
+                    picks, changed = best, True
+        return picks
+
+    if math.prod(map(len, options)) <= _FEW_LAYOUTS:
+        every = [list(picks) for picks in itertools.product(*(range(len(o)) for o in options))]
+        chosen = min(every, key=error)
+    else:
+        # From one start alone, a mean and a count might never come to share their parts.
+        most = max(map(len, options), default=1)
+        starts = [[min(pick, len(choices) - 1) for choices in options] for pick in range(most)]
+        chosen = min(map(improved, starts), key=error)
     recipes = tuple(choices[pick] for choices, pick in zip(options, chosen, strict=True))
-    weights = _weights(recipes, alone, sizes)
-    parts = tuple(weights)
+    used = tuple({part: None for recipe in recipes for part in recipe.parts.values()})
+    weighed = weights(chosen)
+    share = dict(zip(weighed, shares(list(weighed.values()), norm), strict=True))
     return Layout(
         context,
         recipes,
-        parts,
-        tuple(sensitivity_of(p, context) for p in parts),
-        tuple(extra_bits(p, context) for p in parts),
-        shares(list(weights.values()), norm),
-        predicted_error(weights, norm),
+        used,
+        tuple(sensitivity_of(p, context) for p in used),
+        tuple(extra_bits(p, context) for p in used),
+        tuple(share[together[p]] for p in used),
+        predicted_error(weighed, norm),
+        bounded_together(used, context),
+    )
+
+
+def options_for(compiled: Compiled) -> list[tuple[Recipe, ...]]:
+    """The recipes of every aggregate, and for counts, to share the parts of others.
+
+    Totals of several groupings are shown as the sums of their groups, to the last digit. What is
+    divided by a range could not be, so there nothing is made of sums from both ends.
+    """
+    options = [found.recipes() for _, found in compiled.aggregates]
+    if compiled.sets:
+        return [tuple(r for r in choices if "above" not in r.parts) for choices in options]
+    if compiled.table.neighbors != "add_remove":
+        return options
+    summed = (p for o in options for r in o for p in r.parts.values() if isinstance(p, CodedSum))
+    ends = list(dict.fromkeys(e for e in map(Ends.of, summed) if e is not None))
+    return [
+        (*choices, *(_counted(r, e) for r in choices for e in ends if _counts(r, e)))
+        for choices in options
+    ]
+
+
+def _counts(recipe: Recipe, ends: Ends) -> bool:
+    """Whether a recipe is the count of the rows that are measured from both ends."""
+    return tuple(recipe.parts.values()) == (ends.above.counted,)
+
+
+def _counted(recipe: Recipe, ends: Ends) -> Recipe:
+    """The same, from the sums from both ends: every row adds the whole range to the two."""
+    (role,), span = recipe.parts, ends.span
+
+    def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+        return recipe.finish({role: (noisy["above"] - noisy["below"]) / span})
+
+    return Recipe(
+        {"above": ends.above, "below": ends.below},
+        dict.fromkeys(("above", "below"), recipe.weights[role] / span),
+        finish,
+        "sums from both ends of a range",
     )
 
 
@@ -246,7 +314,17 @@ def _noise_size(part: Part, context: Context) -> float:
     return size * float(step_of(part, extra_bits(part, context)))
 
 
-def _error_alone(recipe: Recipe, sizes: Mapping[Part, float], norm: int) -> float:
+def _together(weights: Mapping[Part, float], together: Mapping[Part, Part]) -> dict[Part, float]:
+    """The weights of what shares one bound, added up: it shares one share of the budget, too."""
+    found: dict[Part, float] = {}
+    for part, weight in weights.items():
+        found[together[part]] = found.get(together[part], 0.0) + weight
+    return found
+
+
+def _error_alone(
+    recipe: Recipe, sizes: Mapping[Part, float], together: Mapping[Part, Part], norm: int
+) -> float:
     """The predicted error of one recipe that gets the whole budget, 1 where it has no noise.
 
     Sizes reach from 1e-300 to 1e300, so they are scaled before they are squared.
@@ -256,7 +334,7 @@ def _error_alone(recipe: Recipe, sizes: Mapping[Part, float], norm: int) -> floa
     if largest == 0:
         return 1.0
     scaled = {part: (move / largest) ** 2 for part, move in moves.items()}
-    return largest * math.sqrt(predicted_error(scaled, norm))
+    return largest * math.sqrt(predicted_error(_together(scaled, together), norm))
 
 
 _LEAST_WEIGHT = 1e-12

@@ -15,15 +15,31 @@ and add up to at most N[k] before weighting. Both norms of v are then at most th
 in L1 the sums over cells add up, and in L2 the sum over c of v[k, c]^2 is at most (sum over c of
 v[k, c])^2 <= N[k]^2. That holds for every width of the cells, so for coarser grids that are added
 up from finer ones too, and for weighting, which scales v by one factor and rounds it down.
+
+Sums from both ends of a range are bounded together. A row whose code is c adds a = c - low to one
+and takes b = high - c from the other: neither is negative, and a + b is H = high - low, what each
+part may move alone. So a unit's vector (a[k], b[k]) over groups and both parts has a[k] + b[k] <=
+H * N[k] before weighting (less where NULL adds nothing), and the argument for grids applies: in
+either norm it is at most H * r. Adding or removing a unit moves the two together no further than
+one of them alone. Replacing one does: from (H, 0) to (0, H) it is twice as far, which is not used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
+from dpframe.plan.parts import (
+    CodedSum,
+    CountDistinct,
+    CountRows,
+    CountUnits,
+    Ends,
+    GridCounts,
+    Part,
+)
 
 COUNT_BITS = 20
 """Weighted counts are kept on a grid of 2^-20 of a row."""
@@ -102,6 +118,33 @@ def sensitivity_of(part: Part, context: Context) -> Sensitivity:
         found.linf,
         f"{found.why}, in each of {sets} groupings",
     )
+
+
+def bounded_together(parts: Sequence[Part], context: Context) -> tuple[tuple[int, ...], ...]:
+    """The indices of all parts; those of which the bound of one holds for all stand together.
+
+    >>> from dataclasses import replace
+    >>> from dpframe.plan.coding import coding_for
+    >>> from dpframe.plan.domains import Domain, Type
+    >>> from dpframe.plan.exprs import Column
+    >>> age = CodedSum(None, Column("age"), coding_for(Domain(Type.INT, 0, 110)))
+    >>> table = Table("people", {}, {})
+    >>> context = Context(table, groups=1, grouped=False, filtered=False, norm=1)
+    >>> bounded_together([age, CountRows(None), replace(age, centre=110)], context)
+    ((0, 2), (1,))
+    """
+    found: dict[Part | Ends, list[int]] = {}
+    for i, part in enumerate(parts):
+        found.setdefault(_bounded_with(part, context), []).append(i)
+    return tuple(map(tuple, found.values()))
+
+
+def _bounded_with(part: Part, context: Context) -> Part | Ends:
+    if isinstance(part, CodedSum) and context.table.neighbors == "add_remove":
+        ends = Ends.of(part)
+        if ends is not None and part in (ends.above, ends.below):
+            return ends
+    return part
 
 
 def _in_one_grouping(part: Part, context: Context) -> Sensitivity:

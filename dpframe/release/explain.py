@@ -323,7 +323,8 @@ def _noise_text(offer: Offer, index: int) -> str:
     share = float(offer.layout.shares[index])
     if offer.selection is not None:
         share *= float(1 - SELECTION_SHARE)
-    return (
-        f"{offer.noise} noise with {share:.0%} of the cost;"
-        f" 95% of the time within ± {number(error, error)}"
-    )
+    first = next(group[0] for group in offer.layout.together if index in group)
+    paid = f"with {share:.0%} of the cost"
+    if first != index:
+        paid = f"paid for by part {first + 1}: one unit moves both together no further than one"
+    return f"{offer.noise} noise {paid}; 95% of the time within ± {number(error, error)}"

@@ -82,34 +82,36 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None 
     Where keys have to be chosen, that takes its share first, and `delta`.
     """
     layout = layout_for(compiled, norm=1)
-    laws: list[Law | None] = []
+    laws: list[Law | None] = [None] * len(layout.parts)
     selection, epsilon = _with_selection(compiled, "epsilon", pure_selection, epsilon, delta)
     loss = Loss.none() if selection is None else selection.loss
-    for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
+    for group in layout.together:
+        sensitivity, share = layout.sensitivities[group[0]], layout.shares[group[0]]
         if sensitivity.is_zero or sensitivity.l1 is None:
-            laws.append(None)
             continue
         make = DiscreteLaplace.for_epsilon
         law = _calibrated("epsilon", make, epsilon * share, sensitivity.l1)
-        laws.append(law)
-        loss = loss + law.loss(sensitivity.l1)
+        for i in group:
+            laws[i] = law
+        loss = loss + law.loss(sensitivity.l1)  # once: the bound is that of the parts together
     return Offer(layout, tuple(laws), loss, selection)
 
 
 def gaussian_offer(compiled: Compiled, rho: Fraction, delta: Fraction | None = None) -> Offer:
     """Split a zCDP rho among the parts, each with discrete Gaussian noise; see `laplace_offer`."""
     layout = layout_for(compiled, norm=2)
-    laws: list[Law | None] = []
+    laws: list[Law | None] = [None] * len(layout.parts)
     selection, rho = _with_selection(compiled, "rho", concentrated_selection, rho, delta)
     loss = Loss.none() if selection is None else selection.loss
-    for sensitivity, share in zip(layout.sensitivities, layout.shares, strict=True):
+    for group in layout.together:
+        sensitivity, share = layout.sensitivities[group[0]], layout.shares[group[0]]
         if sensitivity.is_zero:
-            laws.append(None)
             continue
         make = DiscreteGaussian.for_rho
         law = _calibrated("rho", make, rho * share, sensitivity.l2_squared)
-        laws.append(law)
-        loss = loss + law.loss(sensitivity.l2_squared)
+        for i in group:
+            laws[i] = law
+        loss = loss + law.loss(sensitivity.l2_squared)  # once, as above
     return Offer(layout, tuple(laws), loss, selection)
 
 

@@ -15,14 +15,14 @@ from fractions import Fraction
 from typing import Any
 
 from dpframe.aggregates.base import Recipe
-from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.aggregates.compile import Compiled, Layout, options_for
 from dpframe.bounds.analysis import Typed
 from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.errors import InternalError
 from dpframe.mechanisms import DiscreteGaussian, DiscreteLaplace, Law
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import Part, step_of
+from dpframe.plan.parts import CodedSum, Part, step_of
 from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
@@ -34,6 +34,9 @@ from dpframe.release.noisy import Mixed, NoisyParts
 
 _WEIGHT_BITS = 10
 """Several measurements of a part are averaged with weights of this many bits."""
+
+_FACTOR_BITS = 40
+"""How finely the count that two sums know is kept."""
 
 _MOST_PARTS = 16
 """Numbers per group from which on fewer groups are kept."""
@@ -100,7 +103,33 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
             if summed is not None:
                 values, times = summed
                 kept[key_of(layout.parts[i])] = _encoded(law, times, values, layout.bits[i])
+        for count, stored in _counts_from_ends(parts, keys):
+            kept.setdefault(key_of(count), stored)
     return kept
+
+
+def _counts_from_ends(
+    parts: NoisyParts, keys: Sequence[tuple[str, Typed]]
+) -> Iterator[tuple[Part, bytes]]:
+    """The counts of rows that sums from both ends of a range know: their difference over it.
+
+    A count is kept on a grid of powers of two, so it is multiplied with the nearest fraction of
+    that kind, which is off by less than one part in 2^40.
+    """
+    compiled, layout = parts.compiled, parts.layout
+    for pair in layout.together:
+        part, law = layout.parts[pair[0]], parts.laws[pair[0]]
+        if len(pair) < 2 or not isinstance(part, CodedSum) or not isinstance(law, Law):
+            continue
+        sides = [_summed(compiled, keys, parts.values[i], 1) for i in pair]
+        (first, times), (second, _) = [side for side in sides if side is not None] or [((), 0)] * 2
+        sign = 1 if part.centre == part.coding.low else -1
+        steps = (part.coding.high - part.coding.low) << layout.bits[pair[0]]
+        bits = _FACTOR_BITS + steps.bit_length()
+        factor = round(Fraction(1 << bits, steps))
+        values = tuple(sign * (a - b) * factor for a, b in zip(first, second, strict=True))
+        if values:
+            yield part.counted, _encoded(law, 2 * times, values, bits, factor)
 
 
 def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
@@ -166,7 +195,7 @@ def _added(members: Sequence[tuple[int, ...]], cells: int) -> tuple[int, ...]:
     return tuple(map(sum, zip(*members, strict=True))) if members else (0,) * cells
 
 
-def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:
+def _encoded(law: Law, times: int, values: Sequence[int], bits: int, factor: int = 1) -> bytes:
     if isinstance(law, DiscreteLaplace):
         name, scale = "laplace", law.scale
     elif isinstance(law, DiscreteGaussian):
@@ -174,6 +203,8 @@ def _encoded(law: Law, times: int, values: Sequence[int], bits: int) -> bytes:
     else:
         raise InternalError("only fresh measurements are stored")
     body = {"law": name, "scale": str(scale), "times": times, "bits": bits, "values": values}
+    if factor != 1:
+        body["factor"] = factor
     return json.dumps(body).encode()
 
 
@@ -235,9 +266,9 @@ def _found_in(
         return known[part]
 
     recipes: list[Recipe] = []
-    for name, aggregate in compiled.aggregates:
+    for (name, _), choices in zip(compiled.aggregates, options_for(compiled), strict=True):
         usable: list[tuple[float, int, Recipe]] = []
-        for recipe in aggregate.recipes():
+        for recipe in choices:
             looked = {role: look(part) for role, part in recipe.parts.items()}
             there = {role: found for role, found in looked.items() if found is not None}
             if len(there) < len(looked):
@@ -252,7 +283,8 @@ def _found_in(
             derived = any(found.derived for found in there.values())
             if derived and limits is not None and deviation > limits[name]:
                 continue
-            usable.append((deviation, len(usable), recipe))
+            # Of two that are as good, the one with the numbers that were released themselves.
+            usable.append((deviation * (1 + 1e-6 * derived), len(usable), recipe))
         if not usable:
             return None
         recipes.append(min(usable)[2])
@@ -294,7 +326,7 @@ def _decoded(payload: bytes) -> Found:
     scale = Fraction(body["scale"])
     law: Law = DiscreteLaplace(scale) if body["law"] == "laplace" else DiscreteGaussian(scale)
     times = int(body["times"])
-    noise = law if times == 1 else Mixed([(law, 1, times)])
+    noise = law if times == 1 else Mixed([(law, body.get("factor", 1), times)])
     return Found(noise, tuple(body["values"]), int(body["bits"]), times > 1)
 
 

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from strategies import cases
 
 import dpframe as dp
+from dpframe.aggregates import compile as compiling
 from dpframe.aggregates.compile import Compiled, Layout, layout_for
 from dpframe.bounds import sensitivity
 from dpframe.engines import duckdb_parts, polars, polars_exprs
@@ -92,6 +93,34 @@ def test_the_harness_finds_a_claim_that_is_too_small(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sensitivity, "_size", lambda part: max(_magnitude(part) - 1, 0))
     with pytest.raises(Broken, match="claimed"):
         run(400, 3, Harness(), shrink=False)
+
+
+def test_the_harness_finds_parts_that_are_not_bounded_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def everything(parts: Any, context: Any) -> tuple[tuple[int, ...], ...]:
+        return (
+            (tuple(range(len(parts))),)
+            if len(parts) > 1
+            else tuple((i,) for i in range(len(parts)))
+        )
+
+    monkeypatch.setattr(compiling, "bounded_together", everything)
+    with pytest.raises(Broken, match="claimed"):
+        run(400, 3, Harness(), shrink=False)
+
+
+def test_the_harness_finds_ends_that_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From one end to the other is twice the range, in the two sums together."""
+    add_remove = sensitivity.Context(
+        sensitivity.Table("t", {}, {}), groups=1, grouped=False, filtered=False, norm=1
+    )
+    original = sensitivity.bounded_together
+    monkeypatch.setattr(
+        compiling, "bounded_together", lambda parts, context: original(parts, add_remove)
+    )
+    with pytest.raises(Broken, match="claimed"):
+        run(2000, 3, Harness(), shrink=False)
 
 
 def _magnitude(part: Any) -> int:
