@@ -110,19 +110,6 @@ def test_the_harness_finds_parts_that_are_not_bounded_together(
         run(400, 3, Harness(), shrink=False)
 
 
-def test_the_harness_finds_ends_that_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From one end to the other is twice the range, in the two sums together."""
-    add_remove = sensitivity.Context(
-        sensitivity.Table("t", {}, {}), groups=1, grouped=False, filtered=False, norm=1
-    )
-    original = sensitivity.bounded_together
-    monkeypatch.setattr(
-        compiling, "bounded_together", lambda parts, context: original(parts, add_remove)
-    )
-    with pytest.raises(Broken, match="claimed"):
-        run(2000, 3, Harness(), shrink=False)
-
-
 def _magnitude(part: Any) -> int:
     return part.magnitude if isinstance(part, CodedSum) else 1
 
