@@ -90,6 +90,26 @@ def test_a_different_question_is_not_free(other: str) -> None:
         asked.sql(other)
 
 
+def test_a_mean_knows_its_count_and_its_sum() -> None:
+    asked = session()
+    mean = asked.sql("SELECT ward, AVG(cost) AS c FROM t GROUP BY ward", epsilon=1).frame["c"]
+    count = asked.sql("SELECT ward, COUNT(*) AS n FROM t GROUP BY ward")
+    total = asked.sql("SELECT ward, SUM(cost) AS s FROM t GROUP BY ward")
+    assert count.reused
+    assert total.reused
+    assert asked.spent.releases == 1
+    ratio = total.frame["s"] / count.frame["n"]
+    assert ratio.to_list() == pytest.approx(mean.to_list(), rel=1e-3)
+    # The noise of two sums, over the range.
+    assert count.errors["n"].to_list() == pytest.approx([5, 5, 5], abs=1.5)
+
+
+def test_a_count_and_a_sum_know_the_mean() -> None:
+    asked = session()
+    asked.sql("SELECT COUNT(*) AS n, SUM(cost) AS s FROM t", epsilon=1)
+    assert asked.sql("SELECT AVG(cost) FROM t").reused
+
+
 def test_groups_in_another_order_keep_their_numbers() -> None:
     asked = session()
     one = asked.sql("SELECT ward, smoker, COUNT(*) AS n FROM t GROUP BY ward, smoker", epsilon=1)

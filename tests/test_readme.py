@@ -12,7 +12,7 @@ import pytest
 
 import dpframe as dp
 from dpframe.aggregates.base import AGGREGATES
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.demo import COLUMNS, UNIT, hospital
 from dpframe.plan.functions import FUNCTIONS
 from dpframe.release.reuse import part_keys

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import polars as pl
 
-from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
+from dpframe.aggregates.base import AGGREGATES, Aggregate, Scope
 from dpframe.aggregates.refused import REFUSED
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.bins import with_bins
@@ -28,19 +26,12 @@ from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import Source, Stored
 from dpframe.bounds.sensitivity import (
-    EACH_GROUP,
     Context,
-    Sensitivity,
-    extra_bits,
-    sensitivity_of,
 )
-from dpframe.budget.halving import rounds
-from dpframe.budget.split import predicted_error, shares
 from dpframe.declare import Table
 from dpframe.plan.exprs import AggregateCall, Column, Expr, columns_of
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import Node, Scan, aggregate_of, chain
-from dpframe.plan.parts import ChosenCells, Part, RankedCells, step_of
 from dpframe.plan.rules import mode_as_winner
 
 
@@ -194,147 +185,3 @@ def _resolve(call: Expr, scope: Scope) -> Aggregate:
             fix=f"use one of {known}",
         )
     return found.read(call, scope)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The parts to measure for one norm, each with its sensitivity and share of the budget."""
-
-    context: Context
-    recipes: tuple[Recipe, ...]
-    """One per aggregate of the query."""
-    parts: tuple[Part, ...]
-    sensitivities: tuple[Sensitivity, ...]
-    bits: tuple[int, ...]
-    """How many bits finer than its code each part is measured."""
-    shares: tuple[Fraction, ...]
-    predicted: float
-    """Predicted squared error per unit of budget, for comparing layouts of one norm."""
-    reasons: tuple[str, ...] = ()
-    """Per aggregate, why its recipe was taken, where its family had another one."""
-
-    def step(self, index: int) -> float:
-        """The value of one integer step of a part."""
-        return float(step_of(self.parts[index], self.bits[index]))
-
-
-def layout_for(compiled: Compiled, norm: int) -> Layout:
-    """Choose a recipe per aggregate so that the predicted error of the whole query is least.
-
-    Recipes share parts, so the choice is joint: `SUM(x)` alone is measured directly, beside
-    `AVG(x)` it comes from the same centred sum and count for free. Each family of aggregates in
-    turn takes its best recipe given the others, until none changes.
-    """
-    context = compiled.context(norm)
-    options = [found.recipes() for _, found in compiled.aggregates]
-    sizes = {
-        part: _noise_size(part, context) for o in options for r in o for part in r.parts.values()
-    }
-    alone = [min(_error_alone(recipe, sizes, norm) for recipe in choices) for choices in options]
-    chosen = [0] * len(options)
-    families = families_of([found for _, found in compiled.aggregates])
-
-    def error(picks: Sequence[int]) -> float:
-        recipes = [choices[pick] for choices, pick in zip(options, picks, strict=True)]
-        return predicted_error(_weights(recipes, alone, sizes), norm)
-
-    def instead(members: Sequence[int], pick: int) -> list[int]:
-        return [pick if i in members else p for i, p in enumerate(chosen)]
-
-    changed = True
-    while changed:
-        changed = False
-        for members in families:
-            picks = range(len(options[members[0]]))
-            best = min(picks, key=lambda p: error(instead(members, p)))
-            better = error(instead(members, best)) < error(chosen) * (1 - 1e-9)
-            if best != chosen[members[0]] and better:
-                chosen, changed = instead(members, best), True
-    recipes = tuple(choices[pick] for choices, pick in zip(options, chosen, strict=True))
-    reasons = [""] * len(options)
-    for members in families:
-        first = members[0]
-        if recipes[first].place is not None and len(options[first]) == 2:
-            other = 1 - chosen[first]
-            times = math.sqrt(error(instead(members, other)) / error(chosen))
-            for i in members:
-                if options[i][other].name != recipes[i].name:
-                    reasons[i] = f"{options[i][other].name} would be off {times:.3g} times as far"
-    weights = _weights(recipes, alone, sizes)
-    parts = tuple(weights)
-    return Layout(
-        context,
-        recipes,
-        parts,
-        tuple(sensitivity_of(p, context) for p in parts),
-        tuple(extra_bits(p, context) for p in parts),
-        shares(list(weights.values()), norm),
-        predicted_error(weights, norm),
-        tuple(reasons),
-    )
-
-
-def layout_to_choose_by(compiled: Compiled, parts: Sequence[Part]) -> Layout:
-    """The parts that scores of groups are made of: they get no noise, so they share no budget."""
-    context = compiled.context(EACH_GROUP)
-    claims = tuple(sensitivity_of(part, context) for part in parts)
-    bits = tuple(extra_bits(part, context) for part in parts)
-    return Layout(context, (), tuple(parts), claims, bits, (), 0.0)
-
-
-def families_of(aggregates: Sequence[Aggregate]) -> list[list[int]]:
-    """Which aggregates take their recipes together."""
-    found: dict[Hashable, list[int]] = {}
-    for i, aggregate in enumerate(aggregates):
-        found.setdefault(i if aggregate.family is None else (aggregate.family,), []).append(i)
-    return list(found.values())
-
-
-def _noise_size(part: Part, context: Context) -> float:
-    """The sensitivity of a part in units of value, in the norm that its noise answers to.
-
-    It is that of numeric noise which moves a rank as far as choosing does. A choice of rank has a
-    deviation of sqrt(2) scales, and its rounds share the cost. With a pure cost, noise of the size
-    s has a deviation of sqrt(2) s, and r rounds have scales of r s; with zCDP, s / sqrt(2 rho), and
-    scales of s sqrt(r / (8 rho)).
-    """
-    found = sensitivity_of(part, context)
-    size = (
-        float(found.l1)
-        if context.norm == 1 and found.l1 is not None
-        else math.sqrt(found.l2_squared)
-    )
-    if isinstance(part, ChosenCells):
-        steps = len(rounds(part.levels)) if isinstance(part, RankedCells) else 1
-        size *= steps if context.norm == 1 else math.sqrt(steps / 2)
-    return size * float(step_of(part, extra_bits(part, context)))
-
-
-def _error_alone(recipe: Recipe, sizes: Mapping[Part, float], norm: int) -> float:
-    """The predicted error of one recipe that gets the whole budget, 1 where it has no noise.
-
-    Sizes reach from 1e-300 to 1e300, so they are scaled before they are squared.
-    """
-    moves = {part: recipe.weights[role] * sizes[part] for role, part in recipe.parts.items()}
-    largest = max(moves.values())
-    if largest == 0:
-        return 1.0
-    scaled = {part: (move / largest) ** 2 for part, move in moves.items()}
-    return largest * math.sqrt(predicted_error(scaled, norm))
-
-
-_LEAST_WEIGHT = 1e-12
-"""A part with noise always gets some of the budget, however little it matters."""
-
-
-def _weights(
-    recipes: Sequence[Recipe], alone: Sequence[float], sizes: Mapping[Part, float]
-) -> dict[Part, float]:
-    """How much the squared noise of each part, at unit budget, weighs in the query's error."""
-    weights: dict[Part, float] = {}
-    for recipe, base in zip(recipes, alone, strict=True):
-        for role, part in recipe.parts.items():
-            move = recipe.weights[role] * sizes[part] / base
-            least = _LEAST_WEIGHT if sizes[part] else 0.0
-            weights[part] = weights.get(part, 0.0) + max(move * move, least)
-    return weights

@@ -1,7 +1,8 @@
-"""AVG: a noisy centred sum over a noisy count."""
+"""AVG: from noisy sums from both ends of the range, or a noisy centred sum over a noisy count."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,17 +22,21 @@ from dpframe.bounds.analysis import Typed
 from dpframe.plan.coding import coding_for
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Expr
-from dpframe.plan.parts import CodedSum, CountRows
+from dpframe.plan.parts import CodedSum, CountRows, Ends
 
 
 @aggregate
 @dataclass(frozen=True, slots=True)
 class Mean(Aggregate):
-    """Noisy centred sum over noisy count, clamped to the declared range.
+    """How far the values lie above the low end of their range, and below its high end, noisily.
 
-    Guarantee: that of its two parts. Both are weighted by the same factor per unit, so bounding
-    units does not bias the mean. Where the noisy count is below 1 there is
-    nothing to go by, and the middle of the range is released; NULL if the table is public.
+    Guarantee: that of its two parts, which one unit moves together by no more than it may move one
+    (`bounds.sensitivity`), so each has the noise of a sum that gets the whole budget. Of noise with
+    independent parts none fits what a row can do more closely: its level sets have the shape of
+    that set (Hardt and Talwar 2010). The alternative is a centred sum over a count, which the mean
+    may share with other aggregates. All parts are weighted by the same factor per unit, so
+    bounding units does not bias the mean. Where the noisy count is below 1 there is nothing to go
+    by, and the middle of the range is released; NULL if the table is public.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = ("AVG", "MEAN")
@@ -56,29 +61,48 @@ class Mean(Aggregate):
         domain = self.value.domain
         coding = coding_for(domain, self.max_rows)
         middle = coding.value(coding.centre)
-        half_width = coding.value(coding.magnitude(coding.centre))
         low, high = float(domain.low), float(domain.high)
+        deviations = CodedSum(self.where, self.value.expr, coding, coding.centre, domain.nullable)
 
-        def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+        def known(count: pl.Expr, mean: pl.Expr) -> pl.Expr:
+            unknown = None if self.public else middle
+            return pl.when(count >= 1).then(mean.clip(low, high)).otherwise(unknown)
+
+        def from_centre(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             count = noisy["count"].cast(pl.Float64)
-            mean = (middle + noisy["deviations"] / count).clip(low, high)
-            return pl.when(count >= 1).then(mean).otherwise(None if self.public else middle)
+            return known(count, middle + noisy["deviations"] / count)
 
-        parts = {
-            "deviations": CodedSum(
-                self.where, self.value.expr, coding, coding.centre, domain.nullable
-            ),
-            "count": CountRows(self.present),
-        }
         # The count's noise moves the mean by (mean - middle) / n. Where the mean lies is private;
         # half-way between the middle and an end is assumed for the split of the budget.
-        weights = {"deviations": 1.0, "count": half_width / 2}
+        half_width = coding.value(coding.magnitude(coding.centre))
+        centred = Recipe(
+            {"deviations": deviations, "count": CountRows(self.present)},
+            {"deviations": 1.0, "count": half_width / 2},
+            from_centre,
+            "a centred sum over a count",
+            possible=lambda noisy: noisy["count"] >= 1,
+        )
+        ends = Ends.of(deviations)
+        if ends is None:
+            return (centred,)
+        first, span = coding.value(coding.low), ends.span
+
+        def rows(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+            return (noisy["above"] - noisy["below"]) / span
+
+        def from_ends(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+            return known(rows(noisy), first + noisy["above"] / rows(noisy))
+
+        # At a quarter of the range, which is what is assumed above, the two weigh 3/4 and 1/4; at
+        # three quarters, 1/4 and 3/4.
+        weight = math.hypot(3 / 4, 1 / 4) / math.sqrt(2)
         return (
             Recipe(
-                parts,
-                weights,
-                finish,
-                "a centred sum over a count",
-                possible=lambda noisy: noisy["count"] >= 1,
+                {"above": ends.above, "below": ends.below},
+                {"above": weight, "below": weight},
+                from_ends,
+                "sums from both ends of the range",
+                possible=lambda noisy: rows(noisy) >= 1,
             ),
+            centred,
         )

@@ -1,4 +1,4 @@
-"""SUM: directly, or from a centred sum and a count."""
+"""SUM: directly, from a centred sum and a count, or from sums from both ends of the range."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpframe.bounds.analysis import Typed
 from dpframe.plan.coding import coding_for
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Expr
-from dpframe.plan.parts import CodedSum, CountRows
+from dpframe.plan.parts import CodedSum, CountRows, Ends
 
 _SMALL = 2**20
 """Integers up to this are summed to integers: 2^30 rows of them stay below 2^50."""
@@ -35,7 +35,8 @@ class Sum(Aggregate):
 
     Guarantee: one unit moves it by at most its weight times the largest magnitude in the declared
     range. Where the range does not straddle zero, the deviations from its middle are smaller than
-    the values, and middle * count + sum of deviations may be the more accurate recipe.
+    the values, and middle * count + sum of deviations may be the more accurate recipe. Beside a
+    mean or a count, sums from both ends of the range serve all of them.
 
     Over no values it is 0 and noise, never NULL: that would tell that there are none. A public table
     may tell, and there it is NULL as in SQL.
@@ -92,6 +93,23 @@ class Sum(Aggregate):
                     {"deviations": 1.0, "count": abs(middle)},
                     finish,
                     "a centred sum and a count",
+                )
+            )
+        ends = Ends.of(direct)
+        # With an end at zero, the sum itself is one of the two.
+        if ends is not None and coding.low != 0 and coding.high != 0:
+            low, high = coding.value(coding.low), coding.value(coding.high)
+            span = ends.span
+
+            def from_ends(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+                return _as_sum((high * noisy["above"] - low * noisy["below"]) / span, whole)
+
+            recipes.append(
+                Recipe(
+                    {"above": ends.above, "below": ends.below},
+                    {"above": abs(high) / span, "below": abs(low) / span},
+                    from_ends,
+                    "sums from both ends of the range",
                 )
             )
         return tuple(recipes)

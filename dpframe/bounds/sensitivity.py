@@ -31,11 +31,19 @@ group add up to at most N[k] before weighting, so d[k] <= N[k], and the norms of
 unit that is replaced moves d[k] by what leaves the group and what enters it, at most 2r in each
 norm. That differs from `GridCounts`: a row that moves within a group has d = 2 there, and a square of
 4, where the counts themselves have 1 + 1.
+
+Sums from both ends of a range are bounded together. A row whose code is c adds a = c - low to one
+and takes b = high - c from the other: neither is negative, and a + b is H = high - low, what each
+part may move alone. So a unit's vector (a[k], b[k]) over groups and both parts has a[k] + b[k] <=
+H * N[k] before weighting (less where NULL adds nothing), and the argument for grids applies: in
+either norm it is at most H * r. Adding or removing a unit moves the two together no further than
+one of them alone. Replacing one does: from (H, 0) to (0, H) it is twice as far, which is not used.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpframe.declare import Table
@@ -46,6 +54,7 @@ from dpframe.plan.parts import (
     CountDistinct,
     CountRows,
     CountUnits,
+    Ends,
     GridCounts,
     Part,
 )
@@ -133,6 +142,33 @@ def sensitivity_of(part: Part, context: Context) -> Sensitivity:
         found.linf,
         f"{found.why}, in each of {sets} groupings",
     )
+
+
+def bounded_together(parts: Sequence[Part], context: Context) -> tuple[tuple[int, ...], ...]:
+    """The indices of all parts; those of which the bound of one holds for all stand together.
+
+    >>> from dataclasses import replace
+    >>> from dpframe.plan.coding import coding_for
+    >>> from dpframe.plan.domains import Domain, Type
+    >>> from dpframe.plan.exprs import Column
+    >>> age = CodedSum(None, Column("age"), coding_for(Domain(Type.INT, 0, 110)))
+    >>> table = Table("people", {}, {})
+    >>> context = Context(table, groups=1, grouped=False, filtered=False, norm=1)
+    >>> bounded_together([age, CountRows(None), replace(age, centre=110)], context)
+    ((0, 2), (1,))
+    """
+    found: dict[Part | Ends, list[int]] = {}
+    for i, part in enumerate(parts):
+        found.setdefault(_bounded_with(part, context), []).append(i)
+    return tuple(map(tuple, found.values()))
+
+
+def _bounded_with(part: Part, context: Context) -> Part | Ends:
+    if isinstance(part, CodedSum) and context.table.neighbors == "add_remove":
+        ends = Ends.of(part)
+        if ends is not None and part in (ends.above, ends.below):
+            return ends
+    return part
 
 
 def _in_one_grouping(part: Part, context: Context) -> Sensitivity:

@@ -13,7 +13,8 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from dpframe.aggregates.compile import Compiled, Layout
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import Layout
 from dpframe.bounds.analysis import Typed
 from dpframe.bounds.rows import ON, Selected, Source
 from dpframe.bounds.sensitivity import EACH_GROUP

@@ -5,12 +5,12 @@ Front ends, engines, budget and mechanisms know parts, never aggregates by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpframe.plan.coding import Coding
 from dpframe.plan.domains import Type
-from dpframe.plan.exprs import Expr
+from dpframe.plan.exprs import Call, Expr, conjunction, conjuncts
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,38 @@ class CodedSum(Part):
     def magnitude(self) -> int:
         """The most that one row moves the sum by."""
         return self.coding.magnitude(self.centre)
+
+    @property
+    def counted(self) -> CountRows:
+        """The count of the rows that are added up."""
+        if not self.nullable:
+            return CountRows(self.condition)
+        present = Call("not", (Call("is_null", (self.expr,)),))
+        return CountRows(conjunction((*conjuncts(self.condition), present)))
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The values of an expression, measured from both ends of their range.
+
+    `above` adds up how far they lie above the low end, `below` how far (less than zero) below the
+    high end. Each row adds the whole range to the two together, so they know the count of rows,
+    too: it is `above - below`, divided by the range.
+    """
+
+    above: CodedSum
+    below: CodedSum
+
+    @classmethod
+    def of(cls, part: CodedSum) -> Ends | None:
+        """Those of the values that a part adds up; None if all are one and the same."""
+        low, high = part.coding.low, part.coding.high
+        return cls(replace(part, centre=low), replace(part, centre=high)) if low < high else None
+
+    @property
+    def span(self) -> float:
+        """The range, in units of value."""
+        return self.above.coding.value(self.above.coding.high - self.above.coding.low)
 
 
 @dataclass(frozen=True, slots=True)

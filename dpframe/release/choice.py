@@ -18,7 +18,8 @@ from typing import Any
 
 import polars as pl
 
-from dpframe.aggregates.compile import Compiled, Layout, layout_to_choose_by
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import Layout, layout_to_choose_by
 from dpframe.bounds.analysis import refused
 from dpframe.bounds.keys import refuse_private
 from dpframe.budget.budget import Budget

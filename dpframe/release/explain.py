@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from dpframe.aggregates.compile import Compiled, layout_for
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
 from dpframe.budget.halving import rank_errors, rounds
@@ -385,7 +386,8 @@ def _noise_text(offer: Offer, index: int) -> str:
             f" where rows lie evenly, ranks are off by about {number(error, error)} rows"
         )
     error = law.half_width(0.95) * step
-    return (
-        f"{offer.noise} noise with {share:.0%} of the cost;"
-        f" 95% of the time within ± {number(error, error)}"
-    )
+    first = next(group[0] for group in offer.layout.together if index in group)
+    paid = f"with {share:.0%} of the cost"
+    if first != index:
+        paid = f"paid for by part {first + 1}: one unit moves both together no further than one"
+    return f"{offer.noise} noise {paid}; 95% of the time within ± {number(error, error)}"

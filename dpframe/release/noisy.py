@@ -13,7 +13,8 @@ import polars.selectors as cs
 from numpy.typing import NDArray
 
 from dpframe.aggregates.base import Place
-from dpframe.aggregates.compile import Compiled, Layout, layout_for
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError

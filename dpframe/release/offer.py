@@ -12,7 +12,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe.aggregates.compile import Compiled, Layout, layout_for
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import Layout, layout_for
 from dpframe.budget.loss import Loss
 from dpframe.budget.room import Share
 from dpframe.declare import Table
@@ -103,53 +104,51 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None 
     Where keys have to be chosen, that takes its share first, and `delta`.
     """
     layout = layout_for(compiled, norm=1)
-    laws: list[Measure | None] = []
+    laws: list[Measure | None] = [None] * len(layout.parts)
     selection, epsilon = _with_selection(compiled, "epsilon", pure_selection, epsilon, delta)
     loss = Loss.none() if selection is None else selection.loss
-    for part, sensitivity, share in zip(
-        layout.parts, layout.sensitivities, layout.shares, strict=True
-    ):
+    for group in layout.together:
+        sensitivity, cost = layout.sensitivities[group[0]], epsilon * layout.shares[group[0]]
         if sensitivity.is_zero or sensitivity.l1 is None:
-            laws.append(None)
             continue
+        part, moved = layout.parts[group[0]], sensitivity.l1
         law: DiscreteLaplace | Choosing
         if isinstance(part, FrequentCell):
-            mode = ModeSelection.for_epsilon
-            law = _calibrated("epsilon", mode, epsilon * share, sensitivity.l1)
+            law = _calibrated("epsilon", ModeSelection.for_epsilon, cost, moved)
         elif isinstance(part, RankedCells):
             make = partial(QuantileSelection.for_epsilon, part.levels)
-            law = _calibrated("epsilon", make, epsilon * share, sensitivity.l1)
+            law = _calibrated("epsilon", make, cost, moved)
         else:
-            added = DiscreteLaplace.for_epsilon
-            law = _calibrated("epsilon", added, epsilon * share, sensitivity.l1)
-        laws.append(law)
-        loss = loss + law.loss(sensitivity.l1)
+            law = _calibrated("epsilon", DiscreteLaplace.for_epsilon, cost, moved)
+        for i in group:
+            laws[i] = law
+        loss = loss + law.loss(moved)  # once: the bound is that of the parts together
     return Offer(layout, tuple(laws), loss, selection)
 
 
 def gaussian_offer(compiled: Compiled, rho: Fraction, delta: Fraction | None = None) -> Offer:
     """Split a zCDP rho among the parts, each with discrete Gaussian noise; see `laplace_offer`."""
     layout = layout_for(compiled, norm=2)
-    laws: list[Measure | None] = []
+    laws: list[Measure | None] = [None] * len(layout.parts)
     selection, rho = _with_selection(compiled, "rho", concentrated_selection, rho, delta)
     loss = Loss.none() if selection is None else selection.loss
-    for part, sensitivity, share in zip(
-        layout.parts, layout.sensitivities, layout.shares, strict=True
-    ):
-        moved = sensitivity.l2_squared
+    for group in layout.together:
+        sensitivity, cost = layout.sensitivities[group[0]], rho * layout.shares[group[0]]
         if sensitivity.is_zero:
-            laws.append(None)
-        elif isinstance(part, RankedCells | FrequentCell):
+            continue
+        part, moved = layout.parts[group[0]], sensitivity.l2_squared
+        law: DiscreteGaussian | Choosing
+        if isinstance(part, RankedCells | FrequentCell):
             make: Callable[[Fraction, int], Choosing] = ModeSelection.for_rho
             if isinstance(part, RankedCells):
                 make = partial(QuantileSelection.for_rho, part.levels)
-            chosen = _calibrated("rho", make, rho * share, moved)
-            laws.append(chosen)
-            loss = loss + chosen.zcdp_loss(moved)
+            law = _calibrated("rho", make, cost, moved)
+            loss = loss + law.zcdp_loss(moved)
         else:
-            law = _calibrated("rho", DiscreteGaussian.for_rho, rho * share, moved)
-            laws.append(law)
-            loss = loss + law.loss(moved)
+            law = _calibrated("rho", DiscreteGaussian.for_rho, cost, moved)
+            loss = loss + law.loss(moved)  # once, as above
+        for i in group:
+            laws[i] = law
     return Offer(layout, tuple(laws), loss, selection)
 
 

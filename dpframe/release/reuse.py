@@ -7,29 +7,26 @@ Whatever is computed from numbers that were already released reveals nothing mor
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dpframe.aggregates.base import Aggregate, Recipe
-from dpframe.aggregates.compile import Compiled, Layout, families_of
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import Layout, families_of, options_for
 from dpframe.bounds.analysis import Typed
 from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.budget.halving import rank_errors
-from dpframe.errors import InternalError
 from dpframe.mechanisms import (
-    DiscreteGaussian,
-    DiscreteLaplace,
     Law,
     ModeSelection,
     QuantileSelection,
 )
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import Part, RankedCells, step_of
+from dpframe.plan.parts import CodedSum, Part, RankedCells, step_of
 from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
@@ -37,31 +34,18 @@ from dpframe.release.kept_keys import (
     chosen_words,
     table_words,
 )
-from dpframe.release.noisy import Mixed, NoisyParts
+from dpframe.release.noisy import NoisyParts
 from dpframe.release.offer import Measure
+from dpframe.release.stored import Found, combined, decoded, encoded
 
-_WEIGHT_BITS = 10
-"""Several measurements of a part are averaged with weights of this many bits."""
+_FACTOR_BITS = 40
+"""How finely the count that two sums know is kept."""
 
 _MOST_PARTS = 16
 """Numbers per group from which on fewer groups are kept."""
 
 _MOST_DROPPED = 3
 """Sums over keys are kept for queries of up to this many keys."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One part, as the ledger has it: perhaps several measurements, averaged."""
-
-    law: Mixed | Measure
-    values: tuple[int, ...]
-    bits: int
-    derived: bool
-
-    def deviation(self, step: float) -> float:
-        """The standard deviation of its noise, in units of value."""
-        return math.sqrt(self.law.variance) * step
 
 
 def part_keys(compiled: Compiled, norm: float, version: str) -> Callable[[Part], str]:
@@ -109,10 +93,36 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
             summed = _summed(compiled, keys, parts.values[i], layout.parts[i].cells)
             if summed is not None:
                 values, times = summed
-                kept[key_of(layout.parts[i])] = _encoded(law, times, values, layout.bits[i])
+                kept[key_of(layout.parts[i])] = encoded(law, times, values, layout.bits[i])
                 for part, chosen, one in _each_level(layout.parts[i], law, values):
-                    kept[key_of(part)] = _encoded(chosen, 1, one, layout.bits[i])
+                    kept[key_of(part)] = encoded(chosen, 1, one, layout.bits[i])
+        for count, stored in _counts_from_ends(parts, keys):
+            kept.setdefault(key_of(count), stored)
     return kept
+
+
+def _counts_from_ends(
+    parts: NoisyParts, keys: Sequence[tuple[str, Typed]]
+) -> Iterator[tuple[Part, bytes]]:
+    """The counts of rows that sums from both ends of a range know: their difference over it.
+
+    A count is kept on a grid of powers of two, so it is multiplied with the nearest fraction of
+    that kind, which is off by less than one part in 2^40.
+    """
+    compiled, layout = parts.compiled, parts.layout
+    for pair in layout.together:
+        part, law = layout.parts[pair[0]], parts.laws[pair[0]]
+        if len(pair) < 2 or not isinstance(part, CodedSum) or not isinstance(law, Law):
+            continue
+        sides = [_summed(compiled, keys, parts.values[i], 1) for i in pair]
+        (first, times), (second, _) = [side for side in sides if side is not None] or [((), 0)] * 2
+        sign = 1 if part.centre == part.coding.low else -1
+        steps = (part.coding.high - part.coding.low) << layout.bits[pair[0]]
+        bits = _FACTOR_BITS + steps.bit_length()
+        factor = round(Fraction(1 << bits, steps))
+        values = tuple(sign * (a - b) * factor for a, b in zip(first, second, strict=True))
+        if values:
+            yield part.counted, encoded(law, 2 * times, values, bits, factor)
 
 
 def _each_level(
@@ -192,23 +202,6 @@ def _added(members: Sequence[tuple[int, ...]], cells: int) -> tuple[int, ...]:
     return tuple(map(sum, zip(*members, strict=True))) if members else (0,) * cells
 
 
-def _encoded(law: Measure, times: int, values: Sequence[int], bits: int) -> bytes:
-    body: dict[str, Any] = {}
-    if isinstance(law, QuantileSelection):
-        name, scale = "quantiles", law.scale
-        body["levels"] = [str(level) for level in law.levels]
-    elif isinstance(law, ModeSelection):
-        name, scale = ("weighed mode" if law.concentrated else "mode"), law.scale
-    elif isinstance(law, DiscreteLaplace):
-        name, scale = "laplace", law.scale
-    elif isinstance(law, DiscreteGaussian):
-        name, scale = "gaussian", law.sigma
-    else:
-        raise InternalError("only fresh measurements are stored")
-    body |= {"law": name, "scale": str(scale), "times": times, "bits": bits, "values": values}
-    return json.dumps(body).encode()
-
-
 # --- finding -------------------------------------------------------------------------------------
 
 
@@ -264,13 +257,12 @@ def _found_in(
 
     def look(part: Part) -> Found | None:
         if part not in known:
-            known[part] = _combined([_decoded(b) for b in find(key_of(part))])
+            known[part] = combined([decoded(b) for b in find(key_of(part))])
         return known[part]
 
     options: list[dict[int, tuple[float, Recipe]]] = []
-    for name, aggregate in compiled.aggregates:
+    for (name, _), choices in zip(compiled.aggregates, options_for(compiled), strict=True):
         usable: dict[int, tuple[float, Recipe]] = {}
-        choices = aggregate.recipes()
         for pick, recipe in enumerate(choices):
             looked = {role: look(part) for role, part in recipe.parts.items()}
             there = {role: found for role, found in looked.items() if found is not None}
@@ -287,7 +279,8 @@ def _found_in(
             coarser = recipe.place is not None and len(there) < max(len(r.parts) for r in choices)
             if (derived or coarser) and limits is not None and deviation > limits[name]:
                 continue
-            usable[pick] = deviation, recipe
+            # Of two that are as good, the one with the numbers that were released themselves.
+            usable[pick] = deviation * (1 + 1e-6 * derived), recipe
         options.append(usable)
     recipes = _of_families([found for _, found in compiled.aggregates], options)
     if recipes is None:
@@ -337,45 +330,3 @@ def _in_query_order(compiled: Compiled, values: tuple[int, ...], cells: int) -> 
     for row, of_group in zip(order["__dpframe_row"].to_list(), each, strict=True):
         placed[row] = of_group
     return tuple(itertools.chain.from_iterable(placed))
-
-
-def _decoded(payload: bytes) -> Found:
-    body = json.loads(payload)
-    scale = Fraction(body["scale"])
-    if body["law"] == "quantiles":
-        chosen = QuantileSelection(tuple(map(Fraction, body["levels"])), scale)
-        return Found(chosen, tuple(body["values"]), int(body["bits"]), False)
-    if body["law"] in ("mode", "weighed mode"):
-        mode = ModeSelection(scale, concentrated=body["law"] == "weighed mode")
-        return Found(mode, tuple(body["values"]), int(body["bits"]), False)
-    law: Law = DiscreteLaplace(scale) if body["law"] == "laplace" else DiscreteGaussian(scale)
-    times = int(body["times"])
-    noise = law if times == 1 else Mixed([(law, 1, times)])
-    return Found(noise, tuple(body["values"]), int(body["bits"]), times > 1)
-
-
-def _combined(found: list[Found]) -> Found | None:
-    """Average several measurements by inverse variance; direct ones alone, where there are any.
-
-    Of several choices the most accurate is taken: a mean of positions might be where no row is.
-    """
-    chosen = [f for f in found if isinstance(f.law, QuantileSelection | ModeSelection)]
-    if chosen:
-        return min(chosen, key=lambda f: f.law.variance)
-    direct = [f for f in found if not f.derived] or found
-    if len(direct) <= 1:
-        return direct[0] if direct else None
-    bits = direct[0].bits
-    same_grid = [f for f in direct if f.bits == bits]
-    precision = [1 / f.law.variance for f in same_grid]
-    whole = 1 << _WEIGHT_BITS
-    weights = [round(p / sum(precision) * whole) for p in precision]
-    weights[weights.index(max(weights))] += whole - sum(weights)
-    terms = []
-    for f, weight in zip(same_grid, weights, strict=True):
-        assert not isinstance(f.law, QuantileSelection | ModeSelection)
-        inner = f.law.terms if isinstance(f.law, Mixed) else ((f.law, 1, 1),)
-        terms += [(law, w * weight, times) for law, w, times in inner]
-    columns = zip(*(f.values for f in same_grid), strict=True)
-    values = tuple(sum(w * v for w, v in zip(weights, vs, strict=True)) for vs in columns)
-    return Found(Mixed(terms), values, bits + _WEIGHT_BITS, direct[0].derived)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.mechanisms import Law
 
 GROUP = pl.DataFrame({"x": np.linspace(0, 10, 50), "y": np.linspace(80, 20, 50)})

@@ -11,8 +11,9 @@ import pytest
 
 import dpframe as dp
 from dpframe.aggregates import AGGREGATES
-from dpframe.aggregates.compile import Compiled, layout_for
-from dpframe.bounds.sensitivity import sensitivity_of
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import layout_for, options_for
+from dpframe.bounds.sensitivity import bounded_together, sensitivity_of
 from dpframe.budget.split import predicted_error
 from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits
 
@@ -60,24 +61,20 @@ def test_the_layout_is_the_best_of_all_choices_of_recipes(select: str, norm: int
         shift = part.coding.shift if isinstance(part, CodedSum) else 0
         return float(steps or 0) / 2.0**shift
 
-    options = [found.recipes() for _, found in query.aggregates]
-    alone = [
-        min(
-            predicted_error(
-                {p: (r.weights[role] * size(p)) ** 2 for role, p in r.parts.items()}, norm
-            )
-            for r in choices
-        )
-        for choices in options
-    ]
-    errors = []
-    for recipes in itertools.product(*options):
+    options = options_for(query)
+    parts = [p for choices in options for recipe in choices for p in recipe.parts.values()]
+    bound = {parts[i]: group for group in bounded_together(parts, context) for i in group}
+
+    def error(recipes: Any, bases: Any) -> float:
         weights: dict[Any, float] = {}
-        for recipe, base in zip(recipes, alone, strict=True):
+        for recipe, base in zip(recipes, bases, strict=True):
             for role, part in recipe.parts.items():
                 squared = (recipe.weights[role] * size(part)) ** 2 / (base or 1)
-                weights[part] = weights.get(part, 0) + squared
-        errors.append(predicted_error(weights, norm))
+                weights[bound[part]] = weights.get(bound[part], 0) + squared
+        return predicted_error(weights, norm)
+
+    alone = [min(error([recipe], [1]) for recipe in choices) for choices in options]
+    errors = [error(recipes, alone) for recipes in itertools.product(*options)]
     assert layout.predicted <= min(errors) * (1 + 1e-9)
 
 
@@ -85,7 +82,9 @@ def test_the_layout_is_the_best_of_all_choices_of_recipes(select: str, norm: int
 @pytest.mark.parametrize("select", QUERIES)
 def test_shares_add_up_to_one_and_every_part_has_one(select: str, norm: int) -> None:
     layout = layout_for(compiled(select), norm)
-    assert sum(layout.shares) == 1
+    assert sum(layout.shares[group[0]] for group in layout.together) == 1
+    assert sorted(i for group in layout.together for i in group) == list(range(len(layout.parts)))
+    assert all(len({layout.shares[i] for i in group}) == 1 for group in layout.together)
     assert all(share > 0 for share in layout.shares)
     assert len(set(layout.parts)) == len(layout.parts) == len(layout.shares) == len(layout.bits)
 

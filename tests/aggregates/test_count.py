@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.sensitivity import COUNT_BITS
 from dpframe.engines.base import request_for
 

@@ -48,7 +48,8 @@ def test_a_mean_stays_in_the_declared_range_whatever_the_noise(
 def test_a_mean_over_no_noisy_rows_is_the_middle_of_the_range(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = finished(monkeypatch, "AVG(x)", -50, {"x": [3, 4]}, x=dp.Range(2, 10))
+    empty = {"x": pl.Series([None, None], dtype=pl.Int64)}
+    found = finished(monkeypatch, "AVG(x)", -50, empty, x=dp.Range(2, 10))
     assert found == (6.0,)
 
 

@@ -16,7 +16,7 @@ from privacy.audit import Stream
 
 import dpframe as dp
 from dpframe.aggregates import quantile
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.aggregates.ranks import ChosenRank, Outermost
 from dpframe.mechanisms import Law
 from dpframe.plan.parts import Part, RankedCells

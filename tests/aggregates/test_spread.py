@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.mechanisms import Law
 
 ROWS = 150

@@ -57,7 +57,7 @@ def domain_of(expression: str) -> Domain:
 
 def truth(session: dp.Session, condition: str) -> int:
     """Rows that meet a condition, by the exact part itself."""
-    from dpframe.aggregates.compile import layout_for
+    from dpframe.aggregates.layout import layout_for
     from dpframe.engines.base import request_for
 
     query = session.query(f"SELECT COUNT(*) FROM t WHERE {condition}")

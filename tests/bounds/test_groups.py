@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, layout_for
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.rows import UNIT, Grouped
 from dpframe.mechanisms import Law
 from dpframe.plan.domains import Domain, Type

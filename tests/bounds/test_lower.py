@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, layout_for
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.rows import Grouped, Joined, Stacked, stored_tables
 from dpframe.engines.base import request_for
 

@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import Layout, layout_for, layout_to_choose_by
+from dpframe.aggregates.layout import Layout, layout_for, layout_to_choose_by
+from dpframe.bounds.sensitivity import bounded_together
+from dpframe.engines.base import measured
 from dpframe.errors import InternalError
-from dpframe.plan.parts import GridCounts, RankedCells
+from dpframe.plan.parts import CodedSum, Ends, GridCounts, RankedCells
 
 DATA = pl.DataFrame({"id": [1], "x": [1], "y": [1.0], "k": ["a"]})
 COLUMNS = {
@@ -170,3 +172,50 @@ def test_counts_over_a_grid_move_like_one_count(
         chosen = isinstance(found.parts[i], RankedCells)
         wanted = 2 if chosen and options == REPLACE else size
         assert steps * found.step(i) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("options", [{}, UNIT], ids=["row", "unit"])
+def test_sums_from_both_ends_share_one_bound(norm: int, options: Any) -> None:
+    found = layout("SELECT COUNT(*), AVG(x), SUM(x) FROM t", norm, **options)
+    if norm == 1:
+        assert found.together == ((0, 1),)
+    for group in found.together:
+        assert len({found.sensitivities[i] for i in group}) == 1
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("own", [[-3] * 9, [10] * 9, [-3, 10] * 4, [4], [0, 1, 9, 10, -3, 7]])
+def test_a_unit_moves_both_sums_together_by_no_more_than_one(
+    own: list[int], norm: int, engine: Any
+) -> None:
+    """Whatever its rows are, and however many: one bound holds for the two."""
+    keys = ["a", "b", "c"] * 3
+    others = pl.DataFrame({"id": [2, 3, 3], "x": [1, 2, 10], "k": ["a", "b", "c"]})
+    rows = pl.DataFrame({"id": [1] * len(own), "x": own, "k": keys[: len(own)]})
+    measured_of = []
+    for data in (others, pl.concat([others, rows])):
+        session = dp.Session(dp.Budget(epsilon=1))
+        columns = {name: COLUMNS[name] for name in ("x", "k")}
+        session.register("t", data, columns=columns, engine=engine, **UNIT)
+        query = session.query("SELECT k, AVG(x) FROM t GROUP BY k")
+        plan = layout_for(query._compiled, norm)
+        if len(plan.together) > 1:
+            pytest.skip("the layout of this norm takes a count of its own")
+        measured_of.append(measured(query._engine, query._compiled, plan))
+    before, after = measured_of
+    moved = [abs(a - b) for i in (0, 1) for a, b in zip(before[i], after[i], strict=True)]
+    claim = plan.sensitivities[0]
+    assert sum(m * m for m in moved) <= claim.l2_squared
+    assert claim.l1 is None or sum(moved) <= claim.l1
+
+
+def test_where_a_row_is_replaced_both_sums_are_paid_for() -> None:
+    """From one end to the other is twice the range, in the two together."""
+    found = layout("SELECT AVG(x) FROM t WHERE x > 0", **REPLACE)
+    assert all(len(group) == 1 for group in found.together)
+    part = next(p for p in found.parts if isinstance(p, CodedSum))
+    ends = Ends.of(part)
+    assert ends is not None
+    assert bounded_together([ends.above, ends.below], found.context) == ((0,), (1,))

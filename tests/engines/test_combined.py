@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.engines.base import request_for
 
 LEFT = pl.DataFrame({"u": [1, 1, 2, None], "x": [1, 2, 3, 4]})

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import compile_plan, layout_for
+from dpframe.aggregates.compile import compile_plan
+from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.lower import Lowering
 from dpframe.frontends.histograms import histogram_plan
 from dpframe.mechanisms import Law

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from strategies import World
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.errors import QueryError
 from dpframe.release.reuse import part_keys
 

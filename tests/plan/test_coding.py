@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.engines.base import request_for
 from dpframe.plan.coding import GRID_BITS, LARGEST_PLAIN_INTEGER, coding_for
 from dpframe.plan.domains import Domain, Type

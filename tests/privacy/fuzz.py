@@ -35,13 +35,8 @@ import polars as pl
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import dpframe as dp
-from dpframe.aggregates.compile import (
-    Compiled,
-    Layout,
-    compile_plan,
-    layout_for,
-    layout_to_choose_by,
-)
+from dpframe.aggregates.compile import Compiled, compile_plan
+from dpframe.aggregates.layout import Layout, layout_for, layout_to_choose_by
 from dpframe.bounds.keys import ChosenKeys
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.sensitivity import COUNT_BITS, EACH_GROUP
@@ -358,20 +353,22 @@ def raising_nothing(run: Callable[[], Any], where: str) -> Any:
 
 
 def within(layout: Layout, before: list[list[int]], after: list[list[int]]) -> None:
-    """Part by part, the two tables are no further apart than was claimed."""
-    for part, claim, old, new in zip(
-        layout.parts, layout.sensitivities, before, after, strict=True
-    ):
-        moved = [abs(a - b) for a, b in zip(old, new, strict=True)]
+    """The two tables are no further apart than was claimed: each part, and those bounded together."""
+    for group in layout.together:
+        pairs = [pair for i in group for pair in zip(before[i], after[i], strict=True)]
+        moved = [abs(a - b) for a, b in pairs]
+        part = layout.parts[group[0]]
         if isinstance(part, ChosenCells):  # what counts is how far each group moves in L1
             moved = [sum(moved[i : i + part.size]) for i in range(0, len(moved), part.size)]
         l1, l2_squared, linf = sum(moved), sum(m * m for m in moved), max(moved, default=0)
-        fine = l2_squared <= claim.l2_squared and linf <= claim.linf
-        if not fine or (claim.l1 is not None and l1 > claim.l1):
-            raise Broken(
-                f"norm {layout.context.norm}: {part} moved by L1 {l1}, L2 squared {l2_squared},"
-                f" Linf {linf}; claimed {claim}\n  before {old}\n  after  {new}"
-            )
+        for claim in (layout.sensitivities[i] for i in group):
+            fine = l2_squared <= claim.l2_squared and linf <= claim.linf
+            if not fine or (claim.l1 is not None and l1 > claim.l1):
+                parts = " and ".join(str(layout.parts[i]) for i in group)
+                raise Broken(
+                    f"norm {layout.context.norm}: {parts} moved by L1 {l1}, L2 squared"
+                    f" {l2_squared}, Linf {linf}; claimed {claim}\n  {pairs}"
+                )
 
 
 def in_one_direction(layout: Layout, before: list[list[int]], after: list[list[int]]) -> None:
@@ -404,7 +401,7 @@ def same_plan(place: tuple[str, str], first: Compiled, other: Compiled) -> None:
         raise Broken(f"{place}: other keys: {first.frame} and {other.frame}")
     for norm in NORMS:
         ours, theirs = layout_for(first, norm), layout_for(other, norm)
-        for what in ("parts", "sensitivities", "bits", "shares"):
+        for what in ("parts", "sensitivities", "bits", "shares", "together"):
             if getattr(ours, what) != getattr(theirs, what):
                 raise Broken(f"{place}: other {what} in norm {norm}")
 

@@ -32,7 +32,8 @@ if __name__ == "__main__":
 from fuzz import NORMS, Broken, raising_nothing, same, same_plan, shuffled, with_some_keys, within
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, compile_plan, layout_for
+from dpframe.aggregates.compile import Compiled, compile_plan
+from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.lower import Lowering
 from dpframe.declare import Row, Table, Unit, declare
 from dpframe.engines.base import Engine, measured

@@ -16,7 +16,8 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, Layout, layout_for
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import Layout, layout_for
 from dpframe.engines.base import request_for
 from dpframe.engines.duckdb_parts import parts_sql
 from dpframe.errors import QueryError, SQLError, UnboundedError

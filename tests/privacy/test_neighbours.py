@@ -21,7 +21,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from strategies import cases
 
 import dpframe as dp
-from dpframe.aggregates.compile import Compiled, Layout, layout_for, layout_to_choose_by
+from dpframe.aggregates import layout as laying_out
+from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import Layout, layout_for, layout_to_choose_by
 from dpframe.bounds import sensitivity
 from dpframe.bounds.sensitivity import EACH_GROUP
 from dpframe.engines import duckdb_parts, polars, polars_exprs, polars_weights
@@ -92,6 +94,21 @@ def test_the_grammars_reach_every_function() -> None:
 
 def test_the_harness_finds_a_claim_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sensitivity, "_size", lambda part: max(_magnitude(part) - 1, 0))
+    with pytest.raises(Broken, match="claimed"):
+        run(400, 3, Harness(), shrink=False)
+
+
+def test_the_harness_finds_parts_that_are_not_bounded_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def everything(parts: Any, context: Any) -> tuple[tuple[int, ...], ...]:
+        return (
+            (tuple(range(len(parts))),)
+            if len(parts) > 1
+            else tuple((i,) for i in range(len(parts)))
+        )
+
+    monkeypatch.setattr(laying_out, "bounded_together", everything)
     with pytest.raises(Broken, match="claimed"):
         run(400, 3, Harness(), shrink=False)
 

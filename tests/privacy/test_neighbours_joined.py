@@ -15,7 +15,7 @@ from fuzz import Broken
 from fuzz_joins import Harness, run, world
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.bounds import lower
 from dpframe.engines import polars_rows
 from dpframe.engines.base import request_for

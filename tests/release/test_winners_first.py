@@ -10,7 +10,7 @@ import pytest
 from privacy.audit import Stream
 
 import dpframe as dp
-from dpframe.aggregates.compile import layout_for
+from dpframe.aggregates.layout import layout_for
 from dpframe.engines.base import request_for
 from dpframe.release.cost import Cost, offer_for
 from dpframe.release.winners_first import WinnersFirst

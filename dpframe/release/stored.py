@@ -1,0 +1,101 @@
+"""A measured part as the ledger keeps it: the law of its noise, and its released integers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpframe.errors import InternalError
+from dpframe.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Law,
+    ModeSelection,
+    QuantileSelection,
+)
+from dpframe.release.noisy import Mixed
+from dpframe.release.offer import Measure
+
+_WEIGHT_BITS = 10
+"""Several measurements of a part are averaged with weights of this many bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One part, as the ledger has it: perhaps several measurements, averaged."""
+
+    law: Mixed | Measure
+    values: tuple[int, ...]
+    bits: int
+    derived: bool
+
+    def deviation(self, step: float) -> float:
+        """The standard deviation of its noise, in units of value."""
+        return math.sqrt(self.law.variance) * step
+
+
+def encoded(law: Measure, times: int, values: Sequence[int], bits: int, factor: int = 1) -> bytes:
+    """What to store of a fresh measurement: `times` draws of a law added up, times a factor."""
+    body: dict[str, Any] = {}
+    if isinstance(law, QuantileSelection):
+        name, scale = "quantiles", law.scale
+        body["levels"] = [str(level) for level in law.levels]
+    elif isinstance(law, ModeSelection):
+        name, scale = ("weighed mode" if law.concentrated else "mode"), law.scale
+    elif isinstance(law, DiscreteLaplace):
+        name, scale = "laplace", law.scale
+    elif isinstance(law, DiscreteGaussian):
+        name, scale = "gaussian", law.sigma
+    else:
+        raise InternalError("only fresh measurements are stored")
+    body |= {"law": name, "scale": str(scale), "times": times, "bits": bits, "values": values}
+    if factor != 1:
+        body["factor"] = factor
+    return json.dumps(body).encode()
+
+
+def decoded(payload: bytes) -> Found:
+    """What was stored."""
+    body = json.loads(payload)
+    scale = Fraction(body["scale"])
+    if body["law"] == "quantiles":
+        chosen = QuantileSelection(tuple(map(Fraction, body["levels"])), scale)
+        return Found(chosen, tuple(body["values"]), int(body["bits"]), False)
+    if body["law"] in ("mode", "weighed mode"):
+        mode = ModeSelection(scale, concentrated=body["law"] == "weighed mode")
+        return Found(mode, tuple(body["values"]), int(body["bits"]), False)
+    law: Law = DiscreteLaplace(scale) if body["law"] == "laplace" else DiscreteGaussian(scale)
+    times = int(body["times"])
+    noise = law if times == 1 else Mixed([(law, body.get("factor", 1), times)])
+    return Found(noise, tuple(body["values"]), int(body["bits"]), times > 1)
+
+
+def combined(found: list[Found]) -> Found | None:
+    """Average several measurements by inverse variance; direct ones alone, where there are any.
+
+    Of several choices the most accurate is taken: a mean of positions might be where no row is.
+    """
+    chosen = [f for f in found if isinstance(f.law, QuantileSelection | ModeSelection)]
+    if chosen:
+        return min(chosen, key=lambda f: f.law.variance)
+    direct = [f for f in found if not f.derived] or found
+    if len(direct) <= 1:
+        return direct[0] if direct else None
+    bits = direct[0].bits
+    same_grid = [f for f in direct if f.bits == bits]
+    precision = [1 / f.law.variance for f in same_grid]
+    whole = 1 << _WEIGHT_BITS
+    weights = [round(p / sum(precision) * whole) for p in precision]
+    weights[weights.index(max(weights))] += whole - sum(weights)
+    terms = []
+    for f, weight in zip(same_grid, weights, strict=True):
+        assert not isinstance(f.law, QuantileSelection | ModeSelection)
+        inner = f.law.terms if isinstance(f.law, Mixed) else ((f.law, 1, 1),)
+        terms += [(law, w * weight, times) for law, w, times in inner]
+    columns = zip(*(f.values for f in same_grid), strict=True)
+    values = tuple(sum(w * v for w, v in zip(weights, vs, strict=True)) for vs in columns)
+    return Found(Mixed(terms), values, bits + _WEIGHT_BITS, direct[0].derived)
