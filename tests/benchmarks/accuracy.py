@@ -308,6 +308,12 @@ def kept(path: Path | None) -> Cells:
     return {(q, epsilon, tool): Cell(*cell) for q, epsilon, tool, *cell in figures}
 
 
+def keep(cells: Cells, path: Path | None) -> None:
+    """Write the figures down, after each tool."""
+    if path is not None:
+        path.write_text(json.dumps([[*key, *astuple(cell)] for key, cell in cells.items()]))
+
+
 def collect(cells: Cells, tool: str, records: Iterator[Record], table: Table) -> None:
     """Score records into cells; the best way of asking counts."""
     for record in records:
@@ -398,12 +404,11 @@ def main() -> None:
         job.write_text(json.dumps(given))
         if "dpframe" in options.tools:
             collect(cells, "dpframe", measure_ours(table, options), table)
+            keep(cells, options.keep)
         for name in PEERS:
             if name in options.tools:
                 collect(cells, name, theirs(name, job), table)
-    if options.keep is not None:
-        figures = [[*key, *astuple(cell)] for key, cell in cells.items()]
-        options.keep.write_text(json.dumps(figures))
+                keep(cells, options.keep)
     show(cells, options)
 
 
