@@ -46,11 +46,18 @@ def check_tables(select: exp.Select, text: str, tables: Mapping[str, Table]) -> 
 
 
 def ctes_around(select: exp.Expression | None) -> list[exp.CTE]:
-    """The common table expressions that a SELECT can name, the nearest first."""
+    """The common table expressions that a SELECT can name, the nearest first.
+
+    One of them names those before it, but not itself: `WITH t AS (SELECT * FROM t)` reads a table.
+    """
     found: list[exp.CTE] = []
     around: Any = select
+    inside: Any = None
     while around is not None:
-        found += (around.args.get("with_") or exp.With()).expressions
+        clause = around.args.get("with_") or exp.With()
+        listed, own = clause.expressions, [c is inside for c in clause.expressions]
+        found += listed[: own.index(True)] if any(own) and not clause.recursive else listed
+        inside = around if isinstance(around, exp.CTE) else inside
         around = around.parent
     return found
 
