@@ -72,6 +72,12 @@ print(
 heading("the mode of a column, among people of 65 and over")
 print(session.sql("SELECT MODE(dish) AS dish FROM votes WHERE age >= 65", epsilon=0.1))
 
+heading("and of every age group at once, which shares the cost")
+by_age = (
+    "SELECT age // 20 * 20 AS from_age, MODE(dish) AS dish, COUNT(*) AS votes FROM votes GROUP BY 1"
+)
+print(session.sql(by_age, epsilon=0.5))
+
 heading("how many different postcodes there are")
 print(session.sql("SELECT COUNT(DISTINCT postcode) AS postcodes FROM votes", epsilon=0.5))
 

@@ -257,7 +257,11 @@ def _found_in(
 
     def look(part: Part) -> Found | None:
         if part not in known:
-            known[part] = combined([decoded(b) for b in find(key_of(part))])
+            found = combined([decoded(b) for b in find(key_of(part))])
+            if found is None and isinstance(part, RankedCells) and part.cells > 1:
+                alone = [look(replace(part, levels=(level,))) for level in part.levels]
+                found = _side_by_side(part, alone)
+            known[part] = found
         return known[part]
 
     options: list[dict[int, tuple[float, Recipe]]] = []
@@ -317,6 +321,17 @@ def _of_families(
         best = min(sorted(shared), key=lambda pick: sum(options[i][pick][0] for i in members))
         found |= {i: options[i][best][1] for i in members}
     return [found[i] for i in range(len(aggregates))]
+
+
+def _side_by_side(part: RankedCells, alone: Sequence[Found | None]) -> Found | None:
+    """Quantiles that were chosen before, one by one or among others, in an order that rises."""
+    found = [f for f in alone if f is not None]
+    if len(found) < part.cells or len({f.bits for f in found}) > 1:
+        return None
+    groups = zip(*(f.values for f in found), strict=True)
+    values = tuple(position for group in groups for position in sorted(group))
+    scale = max(f.law.scale for f in found if isinstance(f.law, QuantileSelection))
+    return Found(QuantileSelection(part.levels, scale), values, found[0].bits, False)
 
 
 def _in_query_order(compiled: Compiled, values: tuple[int, ...], cells: int) -> tuple[int, ...]:

@@ -152,6 +152,12 @@ def test_what_was_chosen_is_kept_for_the_same_question_and_each_part_of_it() -> 
     one = opened.sql("SELECT ward, QUANTILE_CONT(cost, 0.9) AS q FROM t GROUP BY ward", epsilon=1)
     assert one.reused
     assert one.frame["q"].equals(first.frame["q"])
+    spread = (
+        "SELECT ward, QUANTILE_CONT(cost, 0.9) - QUANTILE_CONT(cost, 0.6) AS d FROM t GROUP BY ward"
+    )
+    opened.sql("SELECT ward, QUANTILE_CONT(cost, 0.6) AS s FROM t GROUP BY ward", epsilon=1)
+    apart = opened.sql("SELECT ward, QUANTILE_CONT(cost, 0.6) AS s FROM t GROUP BY ward").frame["s"]
+    assert opened.sql(spread).frame["d"].to_list() == (first.frame["q"] - apart).to_list()
     other = opened.sql("SELECT ward, QUANTILE_CONT(cost, 0.8) AS q FROM t GROUP BY ward", epsilon=1)
     assert not other.reused
 
