@@ -77,6 +77,6 @@ def test_levels_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPatch)
     """A unit is in a bin of every level; claiming one level's sensitivity for all is too little."""
     monkeypatch.setattr(fuzz, "query_of", query_on_levels)
     one = sensitivity._in_one_grouping
-    monkeypatch.setattr("dpframe.aggregates.compile.sensitivity_of", one)
+    monkeypatch.setattr("dpframe.aggregates.layout.sensitivity_of", one)
     with pytest.raises(Broken, match="claimed"):
         check(Harness(), 12)

@@ -608,6 +608,7 @@ def _shifts() -> Iterator[Case]:
         "d - CAST(i AS INT)", lambda r: strict(lambda a, b: plus(a, -b))(r.d, r.i), narrower=True
     )
     yield Case("d + CAST(j AS INT)", lambda r: strict(plus)(r.d, r.j), narrower=True)
+    yield Case("CAST(i AS INT) + d", lambda r: strict(plus)(r.d, r.i), narrower=True)
     yield Case(
         "d - DATE '2024-01-01'", lambda r: strict(lambda a: (a - date(2024, 1, 1)).days)(r.d)
     )
