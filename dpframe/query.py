@@ -237,6 +237,7 @@ class Query:
         asking = self._asking
         cost = self._said.cost(cost)
         offer = choice_offer(ballot, k, cost, asking.budget, asking.default_share)
+        self.warn(offer.loss)
         asking.ledger.charge(
             offer.loss,
             asked=self._asked,

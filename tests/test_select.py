@@ -51,9 +51,16 @@ def test_scores_may_combine_counts_and_sums() -> None:
 
 
 def test_top_k_is_in_order() -> None:
-    choice = session().select(BY_COUNT, epsilon=3, k=3)
+    choice = session().select(BY_COUNT, epsilon=1, k=3)
     assert choice.frame["ward"].to_list() == ["er", "gp", "icu"]
     assert len(choice) == 3
+
+
+def test_a_large_cost_is_warned_of_before_it_is_charged() -> None:
+    opened = session()
+    with pytest.raises(dp.PrivacyWarning, match="costs epsilon 3"):
+        opened.select(BY_COUNT, epsilon=3)
+    assert opened.spent.epsilon == 0
 
 
 def test_columns_are_candidates_where_there_are_no_groups() -> None:

@@ -34,7 +34,7 @@ from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountDistinct, CountUnits, GridCounts
+from dpframe.plan.parts import CodedSum, CountDistinct, CountUnits, GridCounts, Part
 from dpframe.plan.stages import Staging
 
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
@@ -117,10 +117,14 @@ class PolarsEngine(Engine):
         assert isinstance(part, GridCounts)
         rows = self._prepared(replace(request, parts=(part.codes,)))
         cell = (pl.col("c0") - part.coding.low) // part.width
-        counted = rows.filter(pl.col("c0").is_not_null()).with_columns(cell.alias("cell"))
         names, (bits,) = [*request.key_names, "cell"], request.bits
         count = (pl.len().cast(pl.Int128) * (1 << bits)).alias("p0")
-        whole = counted.group_by(names).agg(count).collect(engine="streaming")
+
+        def counted(some: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+            inside = some.filter(pl.col("c0").is_not_null()).with_columns(cell.alias("cell"))
+            return inside.group_by(by).agg(count)
+
+        whole = counted(rows, names).collect(engine="streaming")
         if request.table.unit_column is None:
             return whole
         some = _of_suspects(rows, request)
@@ -129,7 +133,7 @@ class PolarsEngine(Engine):
         pairs = self._grouped(some, request.only([]), ["u", *request.key_names], wide=False)
         heavy = heavy_units(_admitted(pairs, request), request).select("u", "m").drop_nulls("m")
         shrunk = pl.col("p0") * factor_of(request) // pl.col("m") - pl.col("p0")
-        owned = counted.group_by("u", *names).agg(count)
+        owned = counted(some, ["u", *names])
         fixes = owned.join(heavy.lazy(), on="u", how="inner", nulls_equal=True)
         fixes = fixes.select(*names, shrunk.alias("p0"))
         return _added_up(pl.concat([whole, fixes.collect(engine="streaming")]), names)
@@ -199,7 +203,8 @@ class PolarsEngine(Engine):
             columns.append(_unit(request.table).alias("u"))
         for i, part in enumerate(request.parts):
             if isinstance(part, CodedSum):
-                columns.append(code_of(part, request.table).alias(f"c{i}"))
+                if _coded_at(i, request.parts) == i:
+                    columns.append(code_of(part, request.table).alias(f"c{i}"))
             elif isinstance(part, CountDistinct):
                 columns.append(_value(part, read).alias(f"d{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
@@ -251,11 +256,17 @@ def _unit(table: Table) -> pl.Expr:
     return pl.when(unit == 0).then(0.0).otherwise(unit.cast(pl.Float64)).cast(pl.String)
 
 
+def _coded_at(index: int, parts: Sequence[Part]) -> int:
+    """The first of the sums with the same codes, whatever they are centred on: they are computed once."""
+    codes = [replace(p, centre=0) if isinstance(p, CodedSum) else None for p in parts]
+    return codes.index(codes[index])
+
+
 def _part(index: int, request: Request, wide: bool) -> pl.Expr:
     """The exact integer of one part, over the rows of one group."""
     part = request.parts[index]
     if isinstance(part, CodedSum):
-        code = pl.col(f"c{index}")
+        code = pl.col(f"c{_coded_at(index, request.parts)}")
         total = (code.cast(pl.Int128) if wide else code).sum().cast(pl.Int128)
         return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
     if isinstance(part, CountDistinct):
@@ -264,7 +275,8 @@ def _part(index: int, request: Request, wide: bool) -> pl.Expr:
         return pl.len().cast(pl.Int128)
     summed = sum_that_counts(part, request.parts)
     if summed is not None:
-        return pl.col(f"c{request.parts.index(summed)}").count().cast(pl.Int128)
+        place = _coded_at(request.parts.index(summed), request.parts)
+        return pl.col(f"c{place}").count().cast(pl.Int128)
     return pl.col(f"w{index}").sum().cast(pl.Int128)
 
 
