@@ -29,7 +29,6 @@ from dpframe.plan.functions.base import (
     register,
     same_type,
     spanning,
-    whole_array,
 )
 from dpframe.plan.functions.divisions import (
     divide_domain,
@@ -37,7 +36,12 @@ from dpframe.plan.functions.divisions import (
     divisors,
     integer_division,
 )
-from dpframe.plan.functions.rounding import digits_of, round_domain
+from dpframe.plan.functions.rounding import (
+    digits_of,
+    round_domain,
+    round_duckdb,
+    round_polars,
+)
 from dpframe.plan.sqltext import duckdb_literal
 
 _Rule = Callable[[Domains, Params], str | None]
@@ -117,39 +121,7 @@ def _floor_quotient_domain(domains: Domains, params: Params) -> Domain:
     return spanning(Type.FLOAT, floors, found.nullable)
 
 
-# --- rounding ------------------------------------------------------------------------------------
-
-
-def _round_even(value: float, digits: int) -> float:
-    if math.isinf(value):
-        return value
-    factor = float(10 ** abs(digits))
-    scaled = value * factor if digits > 0 else value / factor
-    if math.isinf(scaled):
-        return scaled
-    rounded = math.copysign(round(scaled), scaled)
-    return rounded / factor if digits > 0 else rounded * factor
-
-
-def _round_even_duckdb(args: Sequence[str], params: Params) -> str:
-    digits, (value,) = digits_of(params), args
-    factor = duckdb_literal(float(10 ** abs(digits)))
-    if digits == 0:
-        return f"ROUND_EVEN({value}, 0)"
-    if digits > 0:
-        return f"(ROUND_EVEN({value} * {factor}, 0) / {factor})"
-    return f"(ROUND_EVEN({value} / {factor}, 0) * {factor})"
-
-
-def _round_even_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
-    digits, (value,) = digits_of(params), args
-    factor = pl.lit(float(10 ** abs(digits)))
-    if digits == 0:
-        return value.round(0, mode="half_to_even")
-    divisor = whole_array(factor, value)
-    if digits > 0:
-        return (value * factor).round(0, mode="half_to_even") / divisor
-    return (value / divisor).round(0, mode="half_to_even") * factor
+# --- truncation ----------------------------------------------------------------------------------
 
 
 def _truncate_domain(domains: Domains, params: Params) -> Domain:
@@ -313,9 +285,9 @@ def register_all() -> None:
             "round_even",
             (),
             lambda domains, params: numbers(domains) if digits_of(params) >= 0 else (Type.FLOAT,),
-            lambda domains, params: round_domain(domains, params, _round_even),
-            _round_even_duckdb,
-            _round_even_polars,
+            lambda domains, params: round_domain(domains, params, round),
+            lambda args, params: round_duckdb(args, params, "ROUND_EVEN({}, 0)"),
+            lambda args, params: round_polars(args, params, "half_to_even"),
             repeats=True,
             keeps_integers=True,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import polars as pl
 
@@ -19,6 +20,9 @@ from dpframe.plan.functions.base import (
     spanning,
     whole_array,
 )
+from dpframe.plan.sqltext import duckdb_literal
+
+RoundMode = Literal["half_to_even", "half_away_from_zero"]
 
 
 def _rounding(
@@ -57,49 +61,58 @@ def digits_of(params: Params) -> int:
     return digits
 
 
-def _round_away(value: float, digits: int) -> float:
+def rounded_at(value: float, digits: int, whole: Callable[[float], float]) -> float:
+    """A number rounded at so many digits, by a rule that rounds to whole numbers."""
     if math.isinf(value):
         return value
     factor = float(10 ** abs(digits))
     scaled = value * factor if digits > 0 else value / factor
     if math.isinf(scaled):
         return scaled
-    # floor(|x| + 1/2) is wrong for the float just below a half; compare the fraction instead.
-    whole = math.floor(abs(scaled))
-    rounded = math.copysign(whole + (abs(scaled) - whole >= 0.5), scaled)
+    rounded = math.copysign(whole(scaled), scaled)
     return rounded / factor if digits > 0 else rounded * factor
 
 
+def _half_away(value: float) -> float:
+    # floor(|x| + 1/2) is wrong for the float just below a half; compare the fraction instead.
+    whole = math.floor(abs(value))
+    return whole + (abs(value) - whole >= 0.5)
+
+
 def round_domain(
-    domains: Domains, params: Params, rounded_at: Callable[[float, int], float] = _round_away
+    domains: Domains, params: Params, whole: Callable[[float], float] = _half_away
 ) -> Domain:
     """Rounding is monotone, so the rounded ends enclose every rounded value."""
     (arg,) = domains
     if arg.type is Type.INT:
         return Domain(Type.INT, arg.low, arg.high, arg.nullable)
-    rounded = [rounded_at(e, digits_of(params)) for e in ends(arg)]
+    rounded = [rounded_at(e, digits_of(params), whole) for e in ends(arg)]
     return spanning(Type.FLOAT, rounded, arg.nullable)
 
 
-def _round_duckdb(args: Sequence[str], params: Params) -> str:
-    digits = digits_of(params)
+def round_duckdb(args: Sequence[str], params: Params, whole: str = "ROUND({})") -> str:
+    """Rounding at some digits, by a function of DuckDB that rounds to whole numbers."""
+    digits, (value,) = digits_of(params), args
+    factor = duckdb_literal(float(10 ** abs(digits)))
     if digits == 0:
-        return f"ROUND({args[0]})"
-    factor = f"CAST('{float(10 ** abs(digits))!r}' AS DOUBLE)"
+        return whole.format(value)
     if digits > 0:
-        return f"(ROUND({args[0]} * {factor}) / {factor})"
-    return f"(ROUND({args[0]} / {factor}) * {factor})"
+        return f"({whole.format(f'{value} * {factor}')} / {factor})"
+    return f"({whole.format(f'{value} / {factor}')} * {factor})"
 
 
-def _round_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+def round_polars(
+    args: Sequence[pl.Expr], params: Params, mode: RoundMode = "half_away_from_zero"
+) -> pl.Expr:
+    """Rounding at some digits, in one of the modes of Polars."""
     digits, (value,) = digits_of(params), args
     factor = pl.lit(float(10 ** abs(digits)))
     if digits == 0:
-        return value.round(0, mode="half_away_from_zero")
+        return value.round(0, mode=mode)
     divisor = whole_array(factor, value)
     if digits > 0:
-        return (value * factor).round(0, mode="half_away_from_zero") / divisor
-    return (value / divisor).round(0, mode="half_away_from_zero") * factor
+        return (value * factor).round(0, mode=mode) / divisor
+    return (value / divisor).round(0, mode=mode) * factor
 
 
 def register_all() -> None:
@@ -112,8 +125,8 @@ def register_all() -> None:
             ("round",),
             _round_coerce,
             round_domain,
-            _round_duckdb,
-            _round_polars,
+            round_duckdb,
+            round_polars,
             literals=1,
             repeats=True,
             keeps_integers=True,
