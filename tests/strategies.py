@@ -833,7 +833,8 @@ class Grammar:
             case 3:
                 a, b = self.day(depth - 1), self.whole(0)
                 sign = self.pick("+", "-")
-                return Sql(f"({a.text} {sign} {b.text})", a.bounded and b.bounded)
+                first, second = (b, a) if sign == "+" and self.below(2) else (a, b)
+                return Sql(f"({first.text} {sign} {second.text})", a.bounded and b.bounded)
             case 4:
                 a = self.day(depth - 1) if self.below(2) else self.moment(depth - 1)
                 return Sql(f"LAST_DAY({a.text})", a.bounded)

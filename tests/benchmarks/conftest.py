@@ -1,0 +1,3 @@
+"""What is no test: scripts that run in the environments of other libraries."""
+
+collect_ignore = ["peers"]
