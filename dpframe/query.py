@@ -77,9 +77,10 @@ class Query:
         """What `answer` would be charged."""
         cost = self._checked(cost)
         compiled = self._settled(fresh)
-        if not fresh and self._is_free(compiled, cost):
+        said = self._said_offer(compiled, cost)
+        if not fresh and self._is_free(compiled, said):
             return Loss.none()
-        offer = self._offer(compiled, cost)
+        offer = said or self._offer(compiled, cost)
         contest = self._contest(compiled, cost, offer)
         return offer.loss if contest is None else contest[1].loss
 
@@ -98,13 +99,14 @@ class Query:
         cost = self._checked(Cost(epsilon, rho, share, error, confidence, delta))
         ledger = self._asking.ledger
         room, compiled = ledger.room, self._settled(fresh)
-        if not fresh and self._is_free(compiled, cost):
+        said = self._said_offer(compiled, cost)
+        if not fresh and self._is_free(compiled, said):
             free = "nothing: every part was measured before (fresh=True measures again)"
             return explain(compiled, None, free, str(room))
         if not cost.is_said and not self._asking.default_share and not compiled.table.public:
             unsaid = "to be said: explain(epsilon=0.1) shows the noise and its error"
             return explain(compiled, None, unsaid, str(room))
-        offer = self._offer(compiled, cost)
+        offer = said or self._offer(compiled, cost)
         contest = self._contest(compiled, cost, offer)
         loss = offer.loss if contest is None else contest[1].loss
         remains = f"it would be refused: only {room} remains"
@@ -150,7 +152,8 @@ class Query:
         if not compiled.aggregates and not compiled.private:
             note = "the keys are public: no row was read, at no cost"
             return Release(keys_alone(compiled), Loss.none(), self._asking.source, note=note)
-        known = None if fresh else self._known(compiled, cost)
+        said = self._said_offer(compiled, cost)
+        known = None if fresh else self._known(compiled, said)
         if known is not None:
             note = "measured before: no cost"
             parts = reconciled(known)
@@ -158,7 +161,7 @@ class Query:
         winners = None if fresh else self._known_winners(compiled)
         if winners is not None:
             return winners
-        offer = self._offer(compiled, cost)
+        offer = said or self._offer(compiled, cost)
         contest = self._contest(compiled, cost, offer)
         loss = offer.loss if contest is None else contest[1].loss
         # Before the charge: where warnings are errors, nothing may be spent for no answer.
@@ -204,7 +207,7 @@ class Query:
 
     def is_known(self) -> bool:
         """Whether it can be answered from earlier measurements, whatever their noise."""
-        return self._known(self._settled(False), Cost()) is not None
+        return self._known(self._settled(False), None) is not None
 
     def deviation(self, cost: Cost) -> float:
         """The predicted standard deviation of its first aggregate."""
@@ -312,23 +315,27 @@ class Query:
             return self._compiled
         return with_few_keys(with_known_keys(self._compiled, self._asking.ledger.find, version))
 
-    def _known(self, compiled: Compiled, cost: Cost) -> NoisyParts | None:
-        """The parts from earlier releases, if all are there."""
+    def _known(self, compiled: Compiled, said: Offer | None) -> NoisyParts | None:
+        """The parts from earlier releases, if all are there, with no more noise than was said."""
         version = self._version()
         if version is None or compiled.table.public or compiled.awaits_keys:
             return None
         limits = None
-        if compiled.aggregates and (cost.is_said or self._asking.default_share):
-            offer = self._offer(compiled, cost)
+        if said is not None:
             names = [name for name, _ in compiled.aggregates]
-            limits = {name: offer.deviation(i) for i, name in enumerate(names)}
+            limits = {name: said.deviation(i) for i, name in enumerate(names)}
         find = self._asking.ledger.find
         known = reusable(compiled, find, version, limits)
         return known or known_winners_first(compiled, find, version, limits)
 
-    def _is_free(self, compiled: Compiled, cost: Cost) -> bool:
-        known = self._known(compiled, cost) is not None
+    def _is_free(self, compiled: Compiled, said: Offer | None) -> bool:
+        known = self._known(compiled, said) is not None
         return known or self._known_winners(compiled) is not None
+
+    def _said_offer(self, compiled: Compiled, cost: Cost) -> Offer | None:
+        """What a cost buys, where one was said, and there is something to measure."""
+        measures = bool(compiled.aggregates) and self.has_cost(cost)
+        return self._offer(compiled, cost) if measures else None
 
     def _offer(self, compiled: Compiled, cost: Cost) -> Offer:
         asking = self._asking

@@ -67,9 +67,23 @@ def test_what_a_tool_cannot_do_is_shown(accuracy: Any, capsys: pytest.CaptureFix
     table = accuracy.make(100)
     accuracy.collect(cells, "dpframe", iter(records), table)
     accuracy.collect(cells, "qrlew", iter([{"broken": "not installable"}]), table)
-    accuracy.show(cells, argparse.Namespace(questions=["count"], epsilon=[1.0], releases=2))
+    options = argparse.Namespace(questions=["count"], epsilon=[1.0], releases=2, markdown=False)
+    accuracy.show(cells, options)
     shown = capsys.readouterr().out
     assert "qrlew: not installable: everything" in shown
+
+
+def test_worse_is_what_chance_does_not_explain(accuracy: Any) -> None:
+    table = accuracy.make(100)
+    near, far = ([[100.0 + size * sign] for sign in (-1, 1) * 50] for size in (1, 2))
+    own, peer = (accuracy.QUESTIONS["count"].error(table, answers) for answers in (far, near))
+    assert (own[0], peer[0]) == (2.0, 1.0)
+    for spread, is_worse in ((0.1, True), (0.6, False)):
+        asked = {
+            "dpframe": accuracy.Cell(own[0], spread, 100),
+            "opendp": accuracy.Cell(peer[0], 0, 9),
+        }
+        assert accuracy._compared(asked) == (f"2.00 ± {2 * spread:.2f}", is_worse)
 
 
 def test_there_is_a_script_for_every_peer(accuracy: Any) -> None:

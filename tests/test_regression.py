@@ -60,13 +60,13 @@ def test_without_noise_it_is_least_squares(
 def test_intervals_cover_the_line_that_made_the_rows(
     cost: dict[str, float], rows: int, noise: float
 ) -> None:
-    """Rows and noise are drawn anew each time; 300 intervals lie within 4% of their rate."""
+    """Rows and noise are drawn anew each time: 750 intervals a setting, 2,250 in all."""
     held = []
-    for seed in range(100):
+    for seed in range(250):
         found = fitted(table(rows, seed, noise), cost)
         for term, _, _, low, high in found.frame.iter_rows():
             held.append(low <= TRUTH[term] <= high)
-    assert 0.91 <= np.mean(held) <= 0.99
+    assert 0.93 <= np.mean(held) <= 0.98
 
 
 def test_it_is_one_release_and_free_the_second_time() -> None:

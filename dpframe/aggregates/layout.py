@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -63,15 +63,19 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
     context = compiled.context(norm)
     options = options_for(compiled)
     families = families_of([found for _, found in compiled.aggregates])
-    parts = tuple({p: None for o in options for r in o for p in r.parts.values()})
-    groups = bounded_together(parts, context)
-    together = {parts[i]: parts[group[0]] for group in groups for i in group}
-    sizes = {part: _noise_size(part, context) for part in parts}
-    alone = [min(_error_alone(r, sizes, together, norm) for r in choices) for choices in options]
+    # Parts by number: hashing what they measure, again and again, would take most of the time.
+    number = {part: i for i, part in enumerate(_all_parts(r for o in options for r in o))}
+    groups = bounded_together(tuple(number), context)
+    together = {i: group[0] for group in groups for i in group}
+    sizes = [_noise_size(part, context) for part in number]
+    moves = [[_moves(recipe, number, sizes) for recipe in choices] for choices in options]
+    weighed = []
+    for choices in moves:
+        alone = min(_error_alone(one, together, norm) for one in choices)
+        weighed.append([_together(_weights(one, alone, sizes), together) for one in choices])
 
-    def weights(picks: Sequence[int]) -> dict[Part, float]:
-        recipes = [choices[pick] for choices, pick in zip(options, picks, strict=True)]
-        return _together(_weights(recipes, alone, sizes), together)
+    def weights(picks: Sequence[int]) -> dict[int, float]:
+        return _added(choices[pick] for choices, pick in zip(weighed, picks, strict=True))
 
     def error(picks: Sequence[int]) -> float:
         return predicted_error(weights(picks), norm)
@@ -87,17 +91,17 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
             for i in members:
                 if options[i][other].name != recipes[i].name:
                     reasons[i] = f"{options[i][other].name} would be off {times:.3g} times as far"
-    used = tuple({part: None for recipe in recipes for part in recipe.parts.values()})
-    weighed = weights(chosen)
-    share = dict(zip(weighed, shares(list(weighed.values()), norm), strict=True))
+    used = _all_parts(recipes)
+    best = weights(chosen)
+    share = dict(zip(best, shares(list(best.values()), norm), strict=True))
     return Layout(
         context,
         recipes,
         used,
         tuple(sensitivity_of(p, context) for p in used),
         tuple(extra_bits(p, context) for p in used),
-        tuple(share[together[p]] for p in used),
-        predicted_error(weighed, norm),
+        tuple(share[together[number[p]]] for p in used),
+        predicted_error(best, norm),
         bounded_together(used, context),
         tuple(reasons),
     )
@@ -212,26 +216,43 @@ def _noise_size(part: Part, context: Context) -> float:
     return size * float(step_of(part, extra_bits(part, context)))
 
 
-def _together(weights: Mapping[Part, float], together: Mapping[Part, Part]) -> dict[Part, float]:
-    """The weights of what shares one bound, added up: it shares one share of the budget, too."""
-    found: dict[Part, float] = {}
-    for part, weight in weights.items():
-        found[together[part]] = found.get(together[part], 0.0) + weight
+def _all_parts(recipes: Iterable[Recipe]) -> tuple[Part, ...]:
+    return tuple(dict.fromkeys(part for recipe in recipes for part in recipe.parts.values()))
+
+
+Moves = Sequence[tuple[int, float]]
+"""Parts by number, and how far the noise of each moves an aggregate, at unit budget."""
+
+
+def _moves(recipe: Recipe, number: Mapping[Part, int], sizes: Sequence[float]) -> Moves:
+    numbers = {role: number[part] for role, part in recipe.parts.items()}
+    return [(i, recipe.weights[role] * sizes[i]) for role, i in numbers.items()]
+
+
+def _added(weights: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for some in weights:
+        for i, weight in some.items():
+            found[i] = found.get(i, 0.0) + weight
     return found
 
 
-def _error_alone(
-    recipe: Recipe, sizes: Mapping[Part, float], together: Mapping[Part, Part], norm: int
-) -> float:
+def _together(
+    weights: Sequence[tuple[int, float]], together: Mapping[int, int]
+) -> dict[int, float]:
+    """The weights of what shares one bound, added up: it shares one share of the budget, too."""
+    return _added({together[i]: weight} for i, weight in weights)
+
+
+def _error_alone(moves: Moves, together: Mapping[int, int], norm: int) -> float:
     """The predicted error of one recipe that gets the whole budget, 1 where it has no noise.
 
     Sizes reach from 1e-300 to 1e300, so they are scaled before they are squared.
     """
-    moves = {part: recipe.weights[role] * sizes[part] for role, part in recipe.parts.items()}
-    largest = max(moves.values())
+    largest = max(move for _, move in moves)
     if largest == 0:
         return 1.0
-    scaled = {part: (move / largest) ** 2 for part, move in moves.items()}
+    scaled = [(i, (move / largest) ** 2) for i, move in moves]
     return largest * math.sqrt(predicted_error(_together(scaled, together), norm))
 
 
@@ -239,14 +260,6 @@ _LEAST_WEIGHT = 1e-12
 """A part with noise always gets some of the budget, however little it matters."""
 
 
-def _weights(
-    recipes: Sequence[Recipe], alone: Sequence[float], sizes: Mapping[Part, float]
-) -> dict[Part, float]:
+def _weights(moves: Moves, alone: float, sizes: Sequence[float]) -> list[tuple[int, float]]:
     """How much the squared noise of each part, at unit budget, weighs in the query's error."""
-    weights: dict[Part, float] = {}
-    for recipe, base in zip(recipes, alone, strict=True):
-        for role, part in recipe.parts.items():
-            move = recipe.weights[role] * sizes[part] / base
-            least = _LEAST_WEIGHT if sizes[part] else 0.0
-            weights[part] = weights.get(part, 0.0) + max(move * move, least)
-    return weights
+    return [(i, max((m / alone) ** 2, _LEAST_WEIGHT if sizes[i] else 0.0)) for i, m in moves]

@@ -9,6 +9,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from dpframe.aggregates.compile import Compiled
+from dpframe.aggregates.layout import layout_for
 from dpframe.budget.budget import Budget
 from dpframe.budget.exact import Number, positive
 from dpframe.budget.filters import Filter
@@ -185,9 +186,11 @@ def _accurate_offer(
         aggregates = range(len(compiled.aggregates))
         return all(predicted_width(offer, i, confidence) <= error for i in aggregates)
 
-    offers = [_least(lambda e: laplace_offer(compiled, e, delta), meets)]
+    pure = layout_for(compiled, norm=1)
+    offers = [_least(lambda e: laplace_offer(compiled, e, delta, pure), meets)]
     if _takes_gaussian(budget):
-        offers.append(_least(lambda r: gaussian_offer(compiled, r, delta), meets))
+        squared = layout_for(compiled, norm=2)
+        offers.append(_least(lambda r: gaussian_offer(compiled, r, delta, squared), meets))
     filter_ = Filter.for_budget(budget)
     return min(offers, key=lambda offer: _part_of_budget(offer.loss, filter_))
 

@@ -198,7 +198,11 @@ class PostProcessing:
                 exprs = [(n, staging.rewrite(typed(e, below).expr)) for n, e in node.columns]
                 rows = self._apply(node.parent, frame, keep_all).lazy()
                 columns = [polars_of(e, pl.col).alias(n) for n, e in exprs]
-                return with_stages(rows, staging.stages, pl.col).select(*columns, ROW).collect()
+                return (
+                    with_stages(rows, staging.stages, pl.col)
+                    .select(*columns, ROW)
+                    .collect(engine="in-memory")
+                )
             case Filter() | Sort() | Limit() if keep_all:
                 return self._apply(node.parent, frame, keep_all)
             case Filter():
@@ -206,7 +210,11 @@ class PostProcessing:
                 predicate = condition(node.predicate, self.domains(node.parent)).expr
                 kept = polars_of(staging.rewrite(predicate), pl.col)
                 rows = self._apply(node.parent, frame, keep_all).lazy()
-                found = with_stages(rows, staging.stages, pl.col).filter(kept).collect()
+                found = (
+                    with_stages(rows, staging.stages, pl.col)
+                    .filter(kept)
+                    .collect(engine="in-memory")
+                )
                 return found.drop(cs.starts_with(STAGED))
             case Sort():
                 return self._apply(node.parent, frame, keep_all).sort(

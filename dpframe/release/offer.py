@@ -98,12 +98,18 @@ def _scale(law: Measure) -> Fraction:
     return scale
 
 
-def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None = None) -> Offer:
+def laplace_offer(
+    compiled: Compiled,
+    epsilon: Fraction,
+    delta: Fraction | None = None,
+    layout: Layout | None = None,
+) -> Offer:
     """Split a pure epsilon among the parts, each with discrete Laplace noise.
 
-    Where keys have to be chosen, that takes its share first, and `delta`.
+    Where keys have to be chosen, that takes its share first, and `delta`. The layout does not
+    depend on the cost, so whoever tries several may find it once.
     """
-    layout = layout_for(compiled, norm=1)
+    layout = layout or layout_for(compiled, norm=1)
     laws: list[Measure | None] = [None] * len(layout.parts)
     selection, epsilon = _with_selection(compiled, "epsilon", pure_selection, epsilon, delta)
     loss = Loss.none() if selection is None else selection.loss
@@ -126,9 +132,14 @@ def laplace_offer(compiled: Compiled, epsilon: Fraction, delta: Fraction | None 
     return Offer(layout, tuple(laws), loss, selection)
 
 
-def gaussian_offer(compiled: Compiled, rho: Fraction, delta: Fraction | None = None) -> Offer:
+def gaussian_offer(
+    compiled: Compiled,
+    rho: Fraction,
+    delta: Fraction | None = None,
+    layout: Layout | None = None,
+) -> Offer:
     """Split a zCDP rho among the parts, each with discrete Gaussian noise; see `laplace_offer`."""
-    layout = layout_for(compiled, norm=2)
+    layout = layout or layout_for(compiled, norm=2)
     laws: list[Measure | None] = [None] * len(layout.parts)
     selection, rho = _with_selection(compiled, "rho", concentrated_selection, rho, delta)
     loss = Loss.none() if selection is None else selection.loss

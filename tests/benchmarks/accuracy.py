@@ -1,7 +1,7 @@
 """The error of dpframe and of its peers, at equal epsilon, on the same 100,000 rows.
 
     python tests/benchmarks/accuracy.py [--epsilon 0.1 1] [--releases 200] [--seconds 4]
-        [--questions count avg ...] [--tools dpframe opendp ...]
+        [--questions count avg ...] [--tools dpframe opendp ...] [--markdown]
 
 Each peer is installed in an environment of its own below `.venv/peers`, when it is first needed,
 and asked by its script in `tests/benchmarks/peers`. A tool that cannot be installed, has nothing
@@ -62,7 +62,8 @@ PEERS = {
 TOOLS = ["dpframe", *PEERS]
 
 Table = dict[str, "np.ndarray[Any, Any]"]
-Score = Callable[[Table, list[list[float]], list[float]], float]
+Losses = "np.ndarray[Any, Any]"
+Score = Callable[[Table, list[list[float]], list[float]], "np.ndarray[Any, Any]"]
 
 
 def make(rows: int) -> Table:
@@ -83,25 +84,27 @@ def make(rows: int) -> Table:
     return {"x": x, "y": y, "k": k, "c": random.permutation(c), "u": random.permutation(u)}
 
 
-def _squared(table: Table, answers: list[list[float]], truth: list[float]) -> float:
-    """The root of the mean squared error, over releases and groups."""
-    return float(np.sqrt(np.mean((np.array(answers) - np.array(truth)) ** 2)))
+def _squared(table: Table, answers: list[list[float]], truth: list[float]) -> Losses:
+    """The squared error of every release, in the mean over its groups."""
+    found: Losses = np.mean((np.array(answers) - np.array(truth)) ** 2, axis=1)
+    return found
 
 
-def _ranks(table: Table, answers: list[list[float]], truth: list[float]) -> float:
+def _ranks(table: Table, answers: list[list[float]], truth: list[float]) -> Losses:
     """The same, in rows by which the rank is off; a tie is off by nothing."""
     ordered = np.sort(table["x"])
     first = np.searchsorted(ordered, np.array(answers), side="left")
     last = np.searchsorted(ordered, np.array(answers), side="right")
     wanted = np.array(truth) * len(ordered)
     off = np.maximum(np.maximum(first - wanted, wanted - last), 0)
-    return float(np.sqrt(np.mean(off**2)))
+    found: Losses = np.mean(off**2, axis=1)
+    return found
 
 
-def _gap(table: Table, answers: list[list[float]], truth: list[float]) -> float:
-    """How many rows the chosen candidate is behind the best, on average."""
+def _gap(table: Table, answers: list[list[float]], truth: list[float]) -> Losses:
+    """How many rows the chosen candidate is behind the best."""
     counts = np.bincount(table["c"], minlength=PUBLIC["candidates"])
-    return float(np.mean([counts.max() - counts[int(answer[0])] for answer in answers]))
+    return np.array([float(counts.max() - counts[int(answer[0])]) for answer in answers])
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,18 @@ class Question:
     truth: Callable[[Table], list[float]]
     score: Score = _squared
     unit: str = "rows"
+
+    def error(self, table: Table, answers: list[list[float]]) -> tuple[float, float]:
+        """The error over all releases, and its standard error as a share of it.
+
+        It is the root of the mean of squares; for a choice, the mean.
+        """
+        losses = self.score(table, answers, self.truth(table))
+        mean = float(losses.mean())
+        spread = float(losses.std(ddof=1)) / max(mean, 1e-300) / len(losses) ** 0.5
+        if self.score is _gap:
+            return mean, spread if mean else 1.0
+        return mean**0.5, spread / 2
 
     @property
     def by_user(self) -> bool:
@@ -283,6 +298,8 @@ class Cell:
     """The best error of one tool for one question at one epsilon, or why there is none."""
 
     error: float = float("inf")
+    spread: float = 0.0
+    """The standard error of `error`, as a share of it."""
     releases: int = 0
     way: str = ""
     reason: str = "not asked"
@@ -327,31 +344,56 @@ def collect(cells: Cells, tool: str, records: Iterator[Record], table: Table) ->
             cell.reason = record.get("missing") or record.get("failed") or "no answer"
             continue
         asked = QUESTIONS[record["question"]]
-        error = asked.score(table, record["answers"], asked.truth(table))
+        error, spread = asked.error(table, record["answers"])
         if error < cell.error:
-            cell.error, cell.releases = error, len(record["answers"])
+            cell.error, cell.spread, cell.releases = error, spread, len(record["answers"])
             cell.way = record["way"]
 
 
 def show(cells: Cells, options: argparse.Namespace) -> None:
-    """One line per question and epsilon: every tool's error, the best peer, our ratio to it."""
+    """A line per question and epsilon: every tool's error, and ours over that of the best peer."""
     names = [t for t in TOOLS if any(tool == t for _, _, tool in cells)]
-    print(f"{'question':28}{'eps':>5}" + "".join(f"{n:>13}" for n in names) + "  ours / best peer")
-    for question in options.questions:
-        for epsilon in options.epsilon:
-            line = f"{QUESTIONS[question].title:28}{epsilon:>5g}"
-            for name in names:
-                cell = cells.get((question, epsilon, name), Cell())
-                line += f"{_shown(cell, options.releases):>13}"
-            asked = {n: cells.get((question, epsilon, n), Cell()) for n in names}
-            peers = [(cell.error, n) for n, cell in asked.items() if n != "dpframe"]
-            best, who = min(peers, default=(float("inf"), ""))
-            own = cells.get((question, epsilon, "dpframe"), Cell()).error
-            if np.isfinite(best) and np.isfinite(own):
-                way = cells[question, epsilon, who].way
-                line += f"  {own / best if best else float('inf'):.2f} ({who}{', ' + way if way else ''})"
-            print(line)
-    print("\n-: no answer; (n): of n releases, because it took long")
+    lines = [["question", "epsilon", *names, "ours / best"]]
+    behind = []
+    for question, epsilon in itertools.product(options.questions, options.epsilon):
+        asked = {n: cells.get((question, epsilon, n), Cell()) for n in names}
+        ratio, is_worse = _compared(asked)
+        title = QUESTIONS[question].title
+        shown = [_shown(cell, options.releases) for cell in asked.values()]
+        lines.append([title, f"{epsilon:g}", *shown, ratio])
+        if is_worse:
+            behind.append(f"{title} at {epsilon:g}")
+    if options.markdown:
+        lines.insert(1, ["---"] * len(lines[0]))
+        print("\n".join("| " + " | ".join(line) + " |" for line in lines))
+    else:
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            print("  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True)))
+    print("\nempty: no answer; (n): of n releases, because it took long")
+    print(f"worse than the best peer by over two standard errors: {'; '.join(behind) or 'none'}")
+    _show_reasons(cells, names, options)
+
+
+def _compared(asked: dict[str, Cell]) -> tuple[str, bool]:
+    """Our error over that of the best peer with its standard error, and whether it is worse for sure.
+
+    Of several peers in several ways, the luckiest sample is compared with: that favours peers.
+    """
+    own = asked.get("dpframe", Cell())
+    best = min(
+        (c for n, c in asked.items() if n != "dpframe"), default=Cell(), key=lambda c: c.error
+    )
+    if not np.isfinite(own.error) or not np.isfinite(best.error):
+        return "", False
+    if not best.error:
+        return f"{own.error:.3g} / 0", False
+    ratio, spread = own.error / best.error, float(np.hypot(own.spread, best.spread))
+    return f"{ratio:.2f} ± {ratio * spread:.2f}", ratio * (1 - 2 * spread) > 1
+
+
+def _show_reasons(cells: Cells, names: list[str], options: argparse.Namespace) -> None:
+    """Why a tool has no answer, with the questions that this holds for."""
     for name in names:
         why: dict[str, list[str]] = {}
         for question in options.questions:
@@ -368,9 +410,10 @@ def show(cells: Cells, options: argparse.Namespace) -> None:
 
 def _shown(cell: Cell, wanted: int) -> str:
     if not cell.releases:
-        return "-"
+        return ""
     few = "" if cell.releases >= wanted else f" ({cell.releases})"
-    return f"{cell.error:.4g}{few}"
+    digits = f"{cell.error:,.0f}" if cell.error >= 1000 else f"{cell.error:.3g}"
+    return f"{digits}{few}"
 
 
 def main() -> None:
@@ -384,6 +427,7 @@ def main() -> None:
     parser.add_argument("--questions", nargs="+", choices=list(QUESTIONS), default=list(QUESTIONS))
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=TOOLS)
     parser.add_argument("--keep", type=Path, help="a file of figures: shown again, and added to")
+    parser.add_argument("--markdown", action="store_true", help="show a table for the README")
     options = parser.parse_args()
     table = make(options.rows)
     cells = kept(options.keep)

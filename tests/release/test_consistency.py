@@ -126,15 +126,9 @@ def test_what_need_not_add_up_is_left_alone(sql: str) -> None:
     session = asked(unit=dp.Unit("u", max_rows=10))
     release = session.sql(sql, rho=0.5)
     (kept,) = release._parts.values
-    raw = session.query(sql)._known(release._parts.compiled, dp_cost())
+    raw = session.query(sql)._known(release._parts.compiled, None)
     assert raw is not None
     assert raw.values == (kept,)
-
-
-def dp_cost() -> Any:
-    from dpframe.release.cost import Cost
-
-    return Cost()
 
 
 def test_units_of_groups_are_no_free_count_of_all_units() -> None:
