@@ -20,14 +20,14 @@ from dpframe.release.consistency import reconciled
 from dpframe.release.cost import Cost, offer_for, single_cost
 from dpframe.release.explain import explain, explain_contest
 from dpframe.release.histogram import Finish, Histogram
-from dpframe.release.kept_keys import kept_keys, with_known_keys
+from dpframe.release.kept_keys import with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, of_public_rows, public_values, released
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key, with_few_keys
 from dpframe.release.table import Release
 from dpframe.release.winners import Contest, contest_of
-from dpframe.release.winners_first import WinnersFirst, known_winners_first, winners_first
+from dpframe.release.winners_first import known_winners_first, winners_first
 
 
 class Query:
@@ -181,18 +181,12 @@ class Query:
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
         version = self._version()
-        source, note = self._asking.source, ""
-        if offer.selection is not None:
-            compiled = compiled.with_keys(offer.selection.choose(compiled, self._engine, source))
-        if isinstance(offer, WinnersFirst):
-            compiled = offer.choose(compiled, self._engine, source)
-            note = f"{offer.note}; cost: {offer.loss}"
+        source = self._asking.source
+        compiled = offer.choose(compiled, self._engine, source)
+        note = f"{offer.note}; cost: {offer.loss}" if offer.note else ""
         parts = NoisyParts(compiled, offer.layout, offer.laws, self._noisy(compiled, offer))
         if version is not None and self._version() == version:  # it did not change meanwhile
-            chosen = kept_keys(compiled, version) if offer.selection is not None else {}
-            if isinstance(offer, WinnersFirst):
-                chosen = offer.kept(compiled, version)
-            charge.store({**chosen, **kept_parts(parts, version)})
+            charge.store({**offer.kept(compiled, version), **kept_parts(parts, version)})
         return Release(reconciled(parts), offer.loss, source, note=note)
 
     # --- of histograms ---------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from dpframe.aggregates.layout import Layout, layout_for
 from dpframe.budget.loss import Loss
 from dpframe.budget.room import Share
 from dpframe.declare import Table
+from dpframe.engines.base import Engine
 from dpframe.errors import InternalError, ParameterError
 from dpframe.mechanisms import (
     DiscreteGaussian,
@@ -27,6 +28,7 @@ from dpframe.mechanisms import (
     Source,
 )
 from dpframe.plan.parts import GRAINS, CodedSum, FrequentCell, GridCounts, Part, RankedCells
+from dpframe.release.kept_keys import kept_keys
 from dpframe.release.selection import (
     SELECTION_SHARE,
     Selection,
@@ -78,6 +80,24 @@ class Offer:
             "exact" if law is None else f"{float(_scale(law)) * self.layout.step(i):.6g}"
             for i, law in enumerate(self.laws)
         )
+
+    @property
+    def note(self) -> str:
+        """How the groups that are measured were found, where the answer says so."""
+        return ""
+
+    def choose(self, compiled: Compiled, engine: Engine, source: Source) -> Compiled:
+        """The query over the groups that are chosen first; as it is, where none have to be.
+
+        They are released: nothing else leaves this function.
+        """
+        if self.selection is None:
+            return compiled
+        return compiled.with_keys(self.selection.choose(compiled, engine, source))
+
+    def kept(self, compiled: Compiled, version: str) -> dict[str, bytes]:
+        """What to store of the groups that were chosen."""
+        return {} if self.selection is None else kept_keys(compiled, version)
 
     def deviation(self, aggregate: int) -> float:
         """The predicted standard deviation, up to the factor that its recipe leaves out."""

@@ -51,7 +51,7 @@ class WinnersFirst(Offer):
         return f"{self.choice.name}, {self.noise}"
 
     def choose(self, compiled: Compiled, engine: Engine, source: Source) -> Compiled:
-        """The query over the groups that win. They are released: nothing else leaves this function."""
+        """The query over the groups that win; see `Offer.choose`."""
         return compiled.among(self.contest.hold(engine, self.choice, source))
 
     def kept(self, compiled: Compiled, version: str) -> dict[str, bytes]:
