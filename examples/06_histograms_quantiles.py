@@ -68,7 +68,7 @@ print(session.sql(quartiles, epsilon=0.5))
 
 heading("so what is between them is free, with its own error")
 spread = """
-    SELECT ward, QUANTILE_CONT(cost, 0.75) - QUANTILE_CONT(cost, 0.25) AS iqr, MAX(cost) AS last
+    SELECT ward, QUANTILE_CONT(cost, 0.75) - QUANTILE_CONT(cost, 0.25) AS iqr
     FROM visits GROUP BY ward
 """
 print(session.sql(spread))

@@ -70,8 +70,16 @@ class Place(Protocol):
         """Where the true place may be: a draw of its confidence distribution for each normal."""
 
     @property
+    def has_bars(self) -> bool:
+        """Whether `possible` says anything of how far off the place may be."""
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether a private choice has a say in the place, which then may lie outside `possible`."""
+
+    @property
     def is_apart(self) -> bool:
-        """Whether the place that `find` gives is independent of the draws of `possible`."""
+        """Whether, given the place that `find` gives, the draws of `possible` come from fresh noise."""
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> NDArray[np.float64]:
         """How the noise of each cell, of all parts, enters: places with like ones move alike."""

@@ -20,9 +20,10 @@ from dpframe.bounds.sensitivity import (
     extra_bits,
     sensitivity_of,
 )
-from dpframe.budget.halving import rounds
+from dpframe.budget.halving import COUNTED, rank_errors, rounds
 from dpframe.budget.split import predicted_error, shares
 from dpframe.plan.parts import ChosenCells, CodedSum, Ends, Part, RankedCells, step_of
+from dpframe.plan.surroundings import number_of_edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,10 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
             times = math.sqrt(error(_instead(chosen, members, other)) / error(chosen))
             for i in members:
                 if options[i][other].name != recipes[i].name:
-                    reasons[i] = f"{options[i][other].name} would be off {times:.3g} times as far"
+                    other_way = options[i][other].name
+                    reasons[i] = (
+                        f"{other_way} would have {times:.3g} times the error, bars included"
+                    )
     used = _all_parts(recipes)
     best = weights(chosen)
     share = dict(zip(best, shares(list(best.values()), norm), strict=True))
@@ -210,10 +214,35 @@ def _noise_size(part: Part, context: Context) -> float:
         if context.norm == 1 and found.l1 is not None
         else math.sqrt(found.l2_squared)
     )
-    if isinstance(part, ChosenCells):
-        steps = len(rounds(part.levels)) if isinstance(part, RankedCells) else 1
-        size *= steps if context.norm == 1 else math.sqrt(steps / 2)
+    if isinstance(part, RankedCells):
+        size *= _ranked_size(part, 1 if context.norm == 1 else 2)
+    elif isinstance(part, ChosenCells):
+        size *= 1 if context.norm == 1 else math.sqrt(1 / 2)
     return size * float(step_of(part, extra_bits(part, context)))
+
+
+_BAR = 1 / 4
+"""How much the error bar of a quantile counts against its place, where recipes are compared.
+
+A tree of counts has errors and error bars alike. Choosing has far smaller errors, but wider bars: the
+more quantiles, the more cells there are around them, and their noise adds up.
+"""
+
+
+def _ranked_size(part: RankedCells, norm: int) -> float:
+    """What quantiles that are chosen, with their error bars, come to: a geometric mean of both.
+
+    A bar reaches as far as the noise of all cells around the places, each of which counts for one
+    half where about as many lie on either side.
+    """
+    counted, levels = float(COUNTED[norm]), len(part.levels)
+    steps = len(rounds(part.levels))
+    around = min(part.inside, levels * number_of_edges(1, max(1, part.inside // levels)))
+    typical = math.sqrt(sum(error**2 for error in rank_errors(part.levels)) / levels)
+    place, bar = steps / (1 - counted), math.sqrt(around) / 2 / typical / counted
+    if norm == 2:
+        place, bar = math.sqrt(place / 2), math.sqrt(around / counted) / 2 / typical
+    return float(place ** (1 - _BAR) * bar**_BAR)
 
 
 def _all_parts(recipes: Iterable[Recipe]) -> tuple[Part, ...]:

@@ -40,9 +40,9 @@ _MOST_UNKNOWN = 256
 class Chosen:
     """The number of a chosen value; how often it occurs is not released, so it has no error bar."""
 
-    @property
-    def is_apart(self) -> bool:
-        return True
+    has_bars: ClassVar[bool] = False
+    is_chosen: ClassVar[bool] = True
+    is_apart: ClassVar[bool] = True
 
     def find(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         found: Floats = counts[0][:, 0]

@@ -26,7 +26,7 @@ from dpframe.aggregates.base import (
 from dpframe.aggregates.ranks import ChosenRank, Outermost, Rank
 from dpframe.aggregates.tree import Tree
 from dpframe.bounds.analysis import Typed, refused, typed
-from dpframe.budget.halving import FINEST, rank_errors, rounds
+from dpframe.budget.halving import FINEST, rank_errors
 from dpframe.plan.coding import Coding, coding_for
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Expr, Literal, literal
@@ -53,14 +53,6 @@ _UNKNOWN = 64
 _MOST_LEVELS = 64
 """Quantiles of one column that are chosen together."""
 
-_BARS = 1 / 2
-"""What the error bars of a quantile that is chosen get of a pure cost, for each 1 of the choice.
-
-With a third of the whole for the bars, the place itself is 3/2 as far off as the whole would make
-it, and the bars are three times as wide as those of a tree that gets the whole. Peers give bars no
-part of the cost, and have none; but a number without a useful bar is no answer.
-"""
-
 _INSIDE = 3.0
 """How many deviations of the noise MIN and MAX keep from the ends."""
 
@@ -73,13 +65,13 @@ class Quantile(Aggregate):
     *A tree of counts*: noisy counts of the cells of each level. Guarantee: that of those counts.
 
     *Chosen*: by private selection on a finer grid, all quantiles of the column together, in rounds;
-    beside it a tree of counts with a small part of the cost, which the error bars come from.
-    Guarantee: that of `RankedCells` and of those counts, added up. A place that is chosen comes
-    without any measure of how far off it is, and the tree has one.
+    then, with a small part of the cost, rows are counted around what was chosen. Guarantee: that of
+    `RankedCells`, in which choosing and counting add up. A place that is chosen comes without any
+    measure of how far off it is; the counts have one, and the error bars come from them.
 
     For few quantiles choosing is several times as accurate; for many, or on few cells, the tree is.
-    The recipe with the smaller predicted error of ranks is taken, by all quantiles of a column, so
-    that they never cross. Small ranges of integers and dates have a cell for each value; in wider
+    The recipe with the smaller predicted error of ranks, error bars counted in, is taken by all
+    quantiles of a column, so that they never cross. Small ranges of integers and dates have a cell for each value; in wider
     cells rows are taken to lie evenly.
 
     MIN and MAX are the values that about as many rows lie beyond as three standard deviations of
@@ -169,22 +161,18 @@ class Quantile(Aggregate):
             tree.size * times,
             self.levels,
         )
-        name = f"the exponential mechanism on {cells.inside:,} cells"
-        parts = {**counted.parts, "chosen": cells}
         if level is None:
+            parts = {**counted.parts, "chosen": cells}
             weights = {**counted.weights, "chosen": 0.0}
             place: Place = Outermost(rank, cells)
             return replace(counted, parts=parts, weights=weights, place=place)
         index = self.levels.index(level)
-        error = rank_errors(self.levels)[index]
-        # See `budget.split`: this makes the tree's share of a pure cost `_BARS` of the other one.
-        bars = error * len(rounds(self.levels)) * (_BARS / tree.height) ** 1.5
         return replace(
             counted,
-            parts=parts,
-            weights={**dict.fromkeys(counted.parts, bars), "chosen": error},
-            name=f"{name}, with error bars from {counted.name}",
-            place=ChosenRank(rank, cells, index),
+            parts={"chosen": cells},
+            weights={"chosen": rank_errors(self.levels)[index]},
+            name=f"the exponential mechanism on {cells.inside:,} cells",
+            place=ChosenRank(cells, index),
         )
 
     def _finish(self, coding: Coding, noisy: Mapping[str, pl.Expr]) -> pl.Expr:

@@ -30,7 +30,9 @@ distance of the counts of group k, so the norms here are those of d over the gro
 group add up to at most N[k] before weighting, so d[k] <= N[k], and the norms of d are at most r. A
 unit that is replaced moves d[k] by what leaves the group and what enters it, at most 2r in each
 norm. That differs from `GridCounts`: a row that moves within a group has d = 2 there, and a square of
-4, where the counts themselves have 1 + 1.
+4, where the counts themselves have 1 + 1. Counts that are added up from the cells of a group after
+the choice (`RankedCells`: cells around what was chosen, which share no row) move by at most d[k] in
+L1, because |a + b| <= |a| + |b|, and so by at most d[k] in L2: the same norms of d bound them, too.
 
 Sums from both ends of a range are bounded together. A row whose code is c adds a = c - low to one
 and takes b = high - c from the other: neither is negative, and a + b is H = high - low, what each

@@ -15,6 +15,13 @@ from functools import lru_cache
 FINEST = 10**6
 """Levels are fractions with denominators up to this."""
 
+COUNTED = {1: Fraction(1, 8), 2: Fraction(1, 5)}
+"""What part of a pure cost, or of zCDP, goes to the counts that error bars come from.
+
+The rest is for choosing, which is then `8/7` or `sqrt(5/4)` as far off as with all of it. Peers give
+error bars no part of the cost, and have none; but a number without a useful bar is no answer.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

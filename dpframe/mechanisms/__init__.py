@@ -7,6 +7,7 @@ from dpframe.mechanisms.gaussian import DiscreteGaussian
 from dpframe.mechanisms.lanes import LazyExponentials
 from dpframe.mechanisms.laplace import DiscreteLaplace
 from dpframe.mechanisms.law import Law
+from dpframe.mechanisms.measured_quantiles import MeasuredQuantiles
 from dpframe.mechanisms.modes import ModeSelection
 from dpframe.mechanisms.noisy_max import NoisyMax
 from dpframe.mechanisms.partitions import PartitionRule, TruncatedGeometric
@@ -27,6 +28,7 @@ __all__ = [
     "Law",
     "LazyExponential",
     "LazyExponentials",
+    "MeasuredQuantiles",
     "ModeSelection",
     "NoisyMax",
     "NumericSparse",

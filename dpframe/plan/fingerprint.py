@@ -19,6 +19,7 @@ from dpframe.plan.parts import (
     Part,
     RankedCells,
 )
+from dpframe.plan.surroundings import RATIO
 
 _ORDER_FREE = {"and", "or", "equal", "not_equal", "add", "multiply", "least", "greatest"}
 _MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
@@ -86,7 +87,7 @@ def canonical_part(part: Part) -> str:
             grid = f"{coding.low},{coding.high},{coding.scale},{coding.is_integer}"
             grid += f",{part.width},{part.size}"
             if isinstance(part, RankedCells):
-                grid += f",{GRAINS};{','.join(map(str, part.levels))}"
+                grid += f",{GRAINS},{RATIO};{','.join(map(str, part.levels))}"
             return f"{type(part).__name__}({canonical(part.expr)};{grid})[{where}]"
     raise InternalError(f"no fingerprint for a {type(part).__name__}")
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpframe.plan.coding import Coding
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Expr, conjunction, conjuncts
+from dpframe.plan.surroundings import number_of_edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class GridCounts(Part):
 
 @dataclass(frozen=True, slots=True)
 class ChosenCells(GridCounts):
-    """A grid of which no count is released, not even with noise: only what is chosen by them."""
+    """A grid of which no count is released as it is: only what is chosen by the counts, or after it."""
 
     @property
     def adds_up(self) -> bool:
@@ -143,10 +144,11 @@ class ChosenCells(GridCounts):
 
 @dataclass(frozen=True, slots=True)
 class RankedCells(ChosenCells):
-    """A grid on which the quantiles of some levels are chosen.
+    """A grid on which the quantiles of some levels are chosen, and rows are counted around them.
 
     Released is a position for each level: cell i has the positions from `i * GRAINS` on. They say
-    where in a cell a quantile lies if the rows of the cell lie evenly in it.
+    where in a cell a quantile lies if the rows of the cell lie evenly in it. After them come edges,
+    which follow from the positions (`surroundings`), and noisy counts of the rows between these.
     """
 
     levels: tuple[Fraction, ...]
@@ -156,7 +158,7 @@ class RankedCells(ChosenCells):
 
     @property
     def cells(self) -> int:
-        return len(self.levels)
+        return len(self.levels) + 2 * number_of_edges(len(self.levels), self.inside) - 1
 
     @property
     def inside(self) -> int:

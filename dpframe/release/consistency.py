@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.bounds.keys import covers_every_row
-from dpframe.mechanisms import Law, ModeSelection, QuantileSelection
+from dpframe.mechanisms import Law, MeasuredQuantiles, ModeSelection
 from dpframe.plan.parts import CodedSum, Part
 from dpframe.release.noisy import Mixed, Noise, NoisyParts
 
@@ -61,7 +61,7 @@ def reconciled(parts: NoisyParts) -> NoisyParts:
     laws, bits, values = list(parts.laws), list(parts.layout.bits), list(parts.values)
     for i, part in enumerate(parts.layout.parts):
         law = laws[i]
-        if law is None or isinstance(law, QuantileSelection | ModeSelection):
+        if law is None or isinstance(law, MeasuredQuantiles | ModeSelection):
             continue
         if not part.adds_up or part.cells != 1:
             continue

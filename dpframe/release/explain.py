@@ -10,7 +10,7 @@ from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
-from dpframe.budget.halving import rank_errors, rounds
+from dpframe.budget.halving import COUNTED, rank_errors, rounds
 from dpframe.declare import Row, Table
 from dpframe.mechanisms import Law, ModeSelection
 from dpframe.plan.bins import HIGH, LOW
@@ -381,9 +381,11 @@ def _noise_text(offer: Offer, index: int) -> str:
             return f"{law.name} with {share:.0%} of the cost; {mode_text(law, part, step, 1)}"
         assert isinstance(part, RankedCells)
         error = max(rank_errors(part.levels)) * math.sqrt(law.variance) * step
+        counted = float(COUNTED[1 if offer.layout.context.norm == 1 else 2])
         return (
-            f"exponential mechanism with {share:.0%} of the cost;"
-            f" where rows lie evenly, ranks are off by about {number(error, error)} rows"
+            f"exponential mechanism with {share * (1 - counted):.0%} of the cost;"
+            f" where rows lie evenly, ranks are off by about {number(error, error)} rows;"
+            f" error bars from counts around what is chosen, with {share * counted:.0%} of the cost"
         )
     error = law.half_width(0.95) * step
     first = next(group[0] for group in offer.layout.together if index in group)

@@ -23,10 +23,8 @@ import numpy as np
 import polars as pl
 
 from dpframe.aggregates.base import Place
-from dpframe.aggregates.mode import Chosen
-from dpframe.aggregates.ranks import ChosenRank, Outermost
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import Law, ModeSelection, QuantileSelection, Source
+from dpframe.mechanisms import Law, MeasuredQuantiles, ModeSelection, Source
 from dpframe.plan.exprs import Column
 from dpframe.plan.nodes import Aggregate, Node, Project, chain
 from dpframe.release.noisy import (
@@ -91,7 +89,7 @@ def mode_columns(parts: NoisyParts) -> set[str]:
     found = {
         name
         for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
-        if isinstance(recipe.place, Chosen)
+        if recipe.place is not None and not recipe.place.has_bars
     }
     for node in reversed(_above(parts.compiled.plan)):
         if isinstance(node, Project):
@@ -194,17 +192,17 @@ def _chosen_columns(parts: NoisyParts) -> tuple[set[str], set[str]]:
     """Columns that come from chosen places and no other noise, and all that come from some.
 
     What is released for them need not lie in the interval that redraws give, so that is widened to
-    hold it. The redraws of the former come from noise that is independent of what is released. Let
-    each end of their interval miss the truth with probability a. The widened interval misses it on
-    the left only if that end does and what is released lies to the right of the truth, on the right
-    only if the other end does and what is released lies to the left: together with probability
-    a * P(right) + a * P(left), at most a. So each end may have the whole of 1 - confidence.
+    hold it. The redraws of the former come from noise that was drawn after the places were chosen:
+    whatever these are, each end of the interval misses the truth with probability a at the most. If
+    what is released lies to the right of the truth, the widened interval can miss it on the left
+    alone; if it lies to the left, on the right alone. So each end may have the whole of 1 -
+    confidence.
     """
     places = {number: place for number, (place, _) in parts.places().items()}
     apart, chosen, noisy = set(), set(), set()
     for number, (name, _) in enumerate(parts.compiled.aggregates):
         noisy.add(name)
-        if number in places and isinstance(places[number], ChosenRank | Outermost):
+        if number in places and places[number].is_chosen:
             chosen.add(name)
             if places[number].is_apart:
                 apart.add(name)
@@ -258,7 +256,7 @@ def _redrawn_parts(
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
-        if law is not None and not isinstance(law, QuantileSelection | ModeSelection):
+        if law is not None and not isinstance(law, MeasuredQuantiles | ModeSelection):
             noise = law.draw(draws if alike else len(estimate), source).astype(float)
             noise = np.repeat(noise, len(groups)) if alike else noise
             estimate = estimate - noise * parts.layout.step(i)

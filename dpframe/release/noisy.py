@@ -18,11 +18,12 @@ from dpframe.aggregates.layout import Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
-from dpframe.mechanisms import Law, ModeSelection, QuantileSelection, Source
+from dpframe.mechanisms import Law, MeasuredQuantiles, ModeSelection, Source
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
-from dpframe.plan.parts import ChosenCells, GridCounts
+from dpframe.plan.parts import ChosenCells, GridCounts, RankedCells
 from dpframe.plan.stages import STAGED, Staging
+from dpframe.plan.surroundings import Surroundings
 
 Redrawn = Literal["possible", "nearest"]
 """What an error bar takes redrawn parts for that cannot be the true ones: no value, or the nearest."""
@@ -75,23 +76,36 @@ class NoisyParts:
 
     compiled: Compiled
     layout: Layout
-    laws: tuple[Noise | QuantileSelection | ModeSelection | None, ...]
+    laws: tuple[Noise | MeasuredQuantiles | ModeSelection | None, ...]
     """None for a part that no unit can change: it needs no noise."""
     values: tuple[tuple[int, ...], ...]
 
+    def width(self, index: int) -> int:
+        """How many integers of a part there are for each group.
+
+        Quantiles that were chosen among others come with what was counted around all of them.
+        """
+        groups, part = self.compiled.groups, self.layout.parts[index]
+        return len(self.values[index]) // groups if groups else part.cells
+
     def estimates(self, index: int) -> np.ndarray:
         """A part in units of value: one number per group, or one row of cells for a grid."""
-        part = self.layout.parts[index]
-        if isinstance(part, ChosenCells):  # positions, which are no counts
-            return np.array(self.values[index], dtype=float).reshape(-1, part.cells)
+        part, step = self.layout.parts[index], self.layout.step(index)
         with np.errstate(over="ignore"):  # beyond the largest float it is infinite, and no error
-            found = np.array([float(v) for v in self.values[index]]) * self.layout.step(index)
-        return found.reshape(-1, part.cells) if isinstance(part, GridCounts) else found
+            found = np.array([float(v) for v in self.values[index]])
+            if not isinstance(part, GridCounts):
+                return found * step
+            rows = found.reshape(-1, self.width(index))
+            if isinstance(part, RankedCells):  # positions and edges are no counts
+                around = Surroundings.of(rows, len(part.levels))
+                return np.concatenate([*around[:2], around.counts * step], axis=1)
+            return rows if isinstance(part, ChosenCells) else rows * step
 
     def deviation(self, index: int) -> float:
-        """The standard deviation of a part's noise, in units of value."""
+        """The standard deviation of the noise in a part's numbers, in units of value."""
         law = self.laws[index]
-        return 0.0 if law is None else math.sqrt(law.variance) * self.layout.step(index)
+        noise = law.noise if isinstance(law, MeasuredQuantiles) else law
+        return 0.0 if noise is None else math.sqrt(noise.variance) * self.layout.step(index)
 
     def single(self) -> list[int]:
         """The parts that are one number per group."""

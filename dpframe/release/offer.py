@@ -23,11 +23,12 @@ from dpframe.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Law,
+    MeasuredQuantiles,
     ModeSelection,
-    QuantileSelection,
     Source,
 )
 from dpframe.plan.parts import GRAINS, CodedSum, FrequentCell, GridCounts, Part, RankedCells
+from dpframe.plan.surroundings import edges_around
 from dpframe.release.kept_keys import kept_keys
 from dpframe.release.selection import (
     SELECTION_SHARE,
@@ -36,10 +37,10 @@ from dpframe.release.selection import (
     pure_selection,
 )
 
-Choosing = QuantileSelection | ModeSelection
+Choosing = MeasuredQuantiles | ModeSelection
 """What chooses cells by their counts."""
 
-Measure = Law | QuantileSelection | ModeSelection
+Measure = Law | MeasuredQuantiles | ModeSelection
 """What stands between the exact integers of a part and those that are released."""
 
 _L = TypeVar("_L")
@@ -59,7 +60,7 @@ class Offer:
     @property
     def noise(self) -> str:
         """The name of the noise that is added."""
-        if not any(isinstance(law, Law) for law in self.laws):
+        if not any(isinstance(law, Law | MeasuredQuantiles) for law in self.laws):
             return "none"
         return "discrete Laplace" if self.layout.context.norm == 1 else "discrete Gaussian"
 
@@ -77,7 +78,7 @@ class Offer:
     def scales(self) -> str:
         """The scale of every part's noise in units of value, for the ledger."""
         return ", ".join(
-            "exact" if law is None else f"{float(_scale(law)) * self.layout.step(i):.6g}"
+            " and ".join(f"{float(s) * self.layout.step(i):.6g}" for s in _scales(law)) or "exact"
             for i, law in enumerate(self.laws)
         )
 
@@ -112,10 +113,15 @@ class Offer:
         return math.hypot(*moves)
 
 
-def _scale(law: Measure) -> Fraction:
-    scaled = isinstance(law, DiscreteLaplace | QuantileSelection | ModeSelection)
-    scale: Fraction = law.scale if scaled else law.sigma  # type: ignore[union-attr]
-    return scale
+def _scales(law: Measure | None) -> tuple[Fraction, ...]:
+    match law:
+        case MeasuredQuantiles():
+            return (law.choice.scale, *_scales(law.noise))
+        case DiscreteGaussian():
+            return (law.sigma,)
+        case DiscreteLaplace() | ModeSelection():
+            return (law.scale,)
+    return ()
 
 
 def laplace_offer(
@@ -142,7 +148,7 @@ def laplace_offer(
         if isinstance(part, FrequentCell):
             law = _calibrated("epsilon", ModeSelection.for_epsilon, cost, moved)
         elif isinstance(part, RankedCells):
-            make = partial(QuantileSelection.for_epsilon, part.levels)
+            make = partial(MeasuredQuantiles.for_epsilon, part.levels)
             law = _calibrated("epsilon", make, cost, moved)
         else:
             law = _calibrated("epsilon", DiscreteLaplace.for_epsilon, cost, moved)
@@ -172,7 +178,7 @@ def gaussian_offer(
         if isinstance(part, RankedCells | FrequentCell):
             make: Callable[[Fraction, int], Choosing] = ModeSelection.for_rho
             if isinstance(part, RankedCells):
-                make = partial(QuantileSelection.for_rho, part.levels)
+                make = partial(MeasuredQuantiles.for_rho, part.levels)
             law = _calibrated("rho", make, cost, moved)
             loss = loss + law.zcdp_loss(moved)
         else:
@@ -221,8 +227,7 @@ def released(part: Part, law: Measure, exact: Sequence[int], source: Source) -> 
         return tuple(law.choose(_by_group(part, exact), source).tolist())
     if isinstance(law, ModeSelection) or not isinstance(part, RankedCells):
         raise InternalError(f"nothing to choose from in a {type(part).__name__}")
-    counts = _by_group(part, exact)
-    return tuple(law.choose(counts, part.inside, GRAINS, source).ravel().tolist())
+    return tuple(law.measure(_by_group(part, exact), part.inside, GRAINS, edges_around, source))
 
 
 def _by_group(part: GridCounts, exact: Sequence[int]) -> NDArray[np.int64]:

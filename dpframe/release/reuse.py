@@ -22,6 +22,7 @@ from dpframe.bounds.sensitivity import sensitivity_of
 from dpframe.budget.halving import rank_errors
 from dpframe.mechanisms import (
     Law,
+    MeasuredQuantiles,
     ModeSelection,
     QuantileSelection,
 )
@@ -35,8 +36,7 @@ from dpframe.release.kept_keys import (
     table_words,
 )
 from dpframe.release.noisy import NoisyParts
-from dpframe.release.offer import Measure
-from dpframe.release.stored import Found, combined, decoded, encoded
+from dpframe.release.stored import Found, combined, decoded, encoded, encoded_levels, levels_of
 
 _FACTOR_BITS = 40
 """How finely the count that two sums know is kept."""
@@ -86,16 +86,16 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
         key_of = _keyed(compiled, keys, layout.context.norm, version)
         for i, law in enumerate(parts.laws):
             dropped = len(keys) < len(compiled.keys)
-            if not isinstance(law, Law | QuantileSelection | ModeSelection) or (
+            if not isinstance(law, Law | MeasuredQuantiles | ModeSelection) or (
                 dropped and not layout.parts[i].adds_up
             ):
                 continue  # a unit or a value in two groups is one, so these do not add up
-            summed = _summed(compiled, keys, parts.values[i], layout.parts[i].cells)
+            summed = _summed(compiled, keys, parts.values[i], parts.width(i))
             if summed is not None:
                 values, times = summed
                 kept[key_of(layout.parts[i])] = encoded(law, times, values, layout.bits[i])
-                for part, chosen, one in _each_level(layout.parts[i], law, values):
-                    kept[key_of(part)] = encoded(chosen, 1, one, layout.bits[i])
+                for part, levels in _each_level(layout.parts[i]):
+                    kept[key_of(part)] = encoded_levels(levels)
         for count, stored in _counts_from_ends(parts, keys):
             kept.setdefault(key_of(count), stored)
     return kept
@@ -125,16 +125,11 @@ def _counts_from_ends(
             yield part.counted, encoded(law, 2 * times, values, bits, factor)
 
 
-def _each_level(
-    part: Part, law: Measure, values: tuple[int, ...]
-) -> Iterator[tuple[Part, QuantileSelection, tuple[int, ...]]]:
-    """Each of several chosen quantiles by itself, with a scale that says how far its rank is off."""
-    if isinstance(part, RankedCells) and isinstance(law, QuantileSelection) and part.cells > 1:
-        errors = rank_errors(part.levels)
-        for i, level in enumerate(part.levels):
-            ratio = Fraction(errors[i] / rank_errors((level,))[0]).limit_denominator(100)
-            alone = QuantileSelection((level,), law.scale * max(ratio, Fraction(1)))
-            yield replace(part, levels=(level,)), alone, values[i :: part.cells]
+def _each_level(part: Part) -> Iterator[tuple[RankedCells, tuple[Fraction, ...]]]:
+    """Each of several quantiles by itself, and all that it was chosen together with."""
+    if isinstance(part, RankedCells) and len(part.levels) > 1:
+        for level in part.levels:
+            yield replace(part, levels=(level,)), part.levels
 
 
 def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
@@ -142,8 +137,9 @@ def _pieces(parts: NoisyParts) -> Iterator[NoisyParts]:
     start, found = 0, []
     for one in parts.compiled.groupings:
         end = start + one.groups
-        released = zip(parts.values, parts.layout.parts, strict=True)
-        values = tuple(v[start * part.cells : end * part.cells] for v, part in released)
+        widths = (parts.width(i) for i in range(len(parts.values)))
+        released = zip(parts.values, widths, strict=True)
+        values = tuple(v[start * width : end * width] for v, width in released)
         found.append(replace(parts, compiled=one, values=values))
         start = end
     return iter(sorted(found, key=lambda piece: -len(piece.compiled.keys)))
@@ -235,6 +231,7 @@ def _joined(compiled: Compiled, pieces: Sequence[NoisyParts | None]) -> NoisyPar
     layout = first.layout
     for piece in known:
         alike = piece.layout.parts == layout.parts and piece.layout.bits == layout.bits
+        alike = alike and all(piece.width(i) == first.width(i) for i in range(len(layout.parts)))
         if (
             not alike
             or piece.laws != first.laws
@@ -257,12 +254,18 @@ def _found_in(
 
     def look(part: Part) -> Found | None:
         if part not in known:
-            found = combined([decoded(b) for b in find(key_of(part))])
-            if found is None and isinstance(part, RankedCells) and part.cells > 1:
-                alone = [look(replace(part, levels=(level,))) for level in part.levels]
-                found = _side_by_side(part, alone)
-            known[part] = found
+            found = [decoded(b) for b in find(key_of(part)) if levels_of(b) is None]
+            if isinstance(part, RankedCells):
+                found += _chosen_among_others(part)
+            known[part] = combined(found)
         return known[part]
+
+    def _chosen_among_others(part: RankedCells) -> Iterator[Found]:
+        for levels in {levels_of(b) for b in find(key_of(replace(part, levels=part.levels[:1])))}:
+            if levels is not None and set(part.levels) < set(levels):
+                joint = look(replace(part, levels=levels))
+                if joint is not None:
+                    yield _some_levels(joint, levels, part.levels, compiled.groups)
 
     options: list[dict[int, tuple[float, Recipe]]] = []
     for (name, _), choices in zip(compiled.aggregates, options_for(compiled), strict=True):
@@ -280,7 +283,7 @@ def _found_in(
                 )
             )
             derived = any(found.derived for found in there.values())
-            coarser = recipe.place is not None and len(there) < max(len(r.parts) for r in choices)
+            coarser = not _is_chosen(recipe) and any(map(_is_chosen, choices))
             if (derived or coarser) and limits is not None and deviation > limits[name]:
                 continue
             # Of two that are as good, the one with the numbers that were released themselves.
@@ -301,12 +304,12 @@ def _found_in(
         0.0,
     )
     laws = tuple(m.law for m in measured if m is not None)
-    values = tuple(
-        _in_query_order(compiled, m.values, part.cells)
-        for m, part in zip(measured, parts, strict=True)
-        if m is not None
-    )
+    values = tuple(_in_query_order(compiled, m.values) for m in measured if m is not None)
     return NoisyParts(compiled, layout, laws, values)
+
+
+def _is_chosen(recipe: Recipe) -> bool:
+    return recipe.place is not None and recipe.place.is_chosen
 
 
 def _of_families(
@@ -323,25 +326,36 @@ def _of_families(
     return [found[i] for i in range(len(aggregates))]
 
 
-def _side_by_side(part: RankedCells, alone: Sequence[Found | None]) -> Found | None:
-    """Quantiles that were chosen before, one by one or among others, in an order that rises."""
-    found = [f for f in alone if f is not None]
-    if len(found) < part.cells or len({f.bits for f in found}) > 1:
-        return None
-    groups = zip(*(f.values for f in found), strict=True)
-    values = tuple(position for group in groups for position in sorted(group))
-    scale = max(f.law.scale for f in found if isinstance(f.law, QuantileSelection))
-    return Found(QuantileSelection(part.levels, scale), values, found[0].bits, False)
+def _some_levels(
+    found: Found, levels: tuple[Fraction, ...], some: tuple[Fraction, ...], groups: int
+) -> Found:
+    """Some of several quantiles that were chosen together, with a scale that says how far they are off.
+
+    What was counted around all of them goes with them: error bars are the same as beside the others.
+    """
+    law = found.law
+    assert isinstance(law, MeasuredQuantiles)
+    together, alone = rank_errors(levels), rank_errors(some)
+    places = [levels.index(level) for level in some]
+    ratio = max(1.0, *(together[i] / error for i, error in zip(places, alone, strict=True)))
+    scale = law.choice.scale * Fraction(ratio).limit_denominator(100)
+    each = _by_group(found.values, len(found.values) // max(1, groups) or 1)
+    values = [v for row in each for v in (*(row[i] for i in places), *row[len(levels) :])]
+    return replace(
+        found,
+        law=MeasuredQuantiles(QuantileSelection(some, scale), law.noise),
+        values=tuple(values),
+    )
 
 
-def _in_query_order(compiled: Compiled, values: tuple[int, ...], cells: int) -> tuple[int, ...]:
+def _in_query_order(compiled: Compiled, values: tuple[int, ...]) -> tuple[int, ...]:
     """From the canonical order of groups to that of this query's keys."""
-    if not compiled.keys:
+    if not compiled.keys or not values:
         return values
     names = canonical_names(compiled.keys)
     order = compiled.frame.with_row_index("__dpframe_row").sort(names, nulls_last=True)
     placed: list[tuple[int, ...]] = [()] * order.height
-    each = _by_group(values, cells)
+    each = _by_group(values, len(values) // order.height)
     for row, of_group in zip(order["__dpframe_row"].to_list(), each, strict=True):
         placed[row] = of_group
     return tuple(itertools.chain.from_iterable(placed))

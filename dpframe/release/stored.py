@@ -14,6 +14,7 @@ from dpframe.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Law,
+    MeasuredQuantiles,
     ModeSelection,
     QuantileSelection,
 )
@@ -41,21 +42,46 @@ class Found:
 def encoded(law: Measure, times: int, values: Sequence[int], bits: int, factor: int = 1) -> bytes:
     """What to store of a fresh measurement: `times` draws of a law added up, times a factor."""
     body: dict[str, Any] = {}
-    if isinstance(law, QuantileSelection):
-        name, scale = "quantiles", law.scale
-        body["levels"] = [str(level) for level in law.levels]
+    if isinstance(law, MeasuredQuantiles):
+        name, scale = "quantiles", law.choice.scale
+        body["levels"] = [str(level) for level in law.choice.levels]
+        counted, deviation = _named(law.noise)
+        body["counted"] = [counted, str(deviation)]
     elif isinstance(law, ModeSelection):
         name, scale = ("weighed mode" if law.concentrated else "mode"), law.scale
-    elif isinstance(law, DiscreteLaplace):
-        name, scale = "laplace", law.scale
-    elif isinstance(law, DiscreteGaussian):
-        name, scale = "gaussian", law.sigma
     else:
-        raise InternalError("only fresh measurements are stored")
+        name, scale = _named(law)
     body |= {"law": name, "scale": str(scale), "times": times, "bits": bits, "values": values}
     if factor != 1:
         body["factor"] = factor
     return json.dumps(body).encode()
+
+
+def _named(law: Measure) -> tuple[str, Fraction]:
+    """The name of noise that is added, and its scale."""
+    if isinstance(law, DiscreteLaplace):
+        return "laplace", law.scale
+    if isinstance(law, DiscreteGaussian):
+        return "gaussian", law.sigma
+    raise InternalError("only fresh measurements are stored")
+
+
+def _law(name: str, scale: Fraction) -> DiscreteLaplace | DiscreteGaussian:
+    return DiscreteLaplace(scale) if name == "laplace" else DiscreteGaussian(scale)
+
+
+def encoded_levels(levels: Sequence[Fraction]) -> bytes:
+    """What to store of a quantile that was chosen together with others: which ones."""
+    return json.dumps({"law": _AMONG, "levels": [str(level) for level in levels]}).encode()
+
+
+def levels_of(payload: bytes) -> tuple[Fraction, ...] | None:
+    """The levels that a quantile was chosen together with; None for what is stored itself."""
+    body = json.loads(payload)
+    return tuple(map(Fraction, body["levels"])) if body["law"] == _AMONG else None
+
+
+_AMONG = "among quantiles"
 
 
 def decoded(payload: bytes) -> Found:
@@ -63,12 +89,14 @@ def decoded(payload: bytes) -> Found:
     body = json.loads(payload)
     scale = Fraction(body["scale"])
     if body["law"] == "quantiles":
-        chosen = QuantileSelection(tuple(map(Fraction, body["levels"])), scale)
+        choice = QuantileSelection(tuple(map(Fraction, body["levels"])), scale)
+        name, counted = body["counted"]
+        chosen = MeasuredQuantiles(choice, _law(name, Fraction(counted)))
         return Found(chosen, tuple(body["values"]), int(body["bits"]), False)
     if body["law"] in ("mode", "weighed mode"):
         mode = ModeSelection(scale, concentrated=body["law"] == "weighed mode")
         return Found(mode, tuple(body["values"]), int(body["bits"]), False)
-    law: Law = DiscreteLaplace(scale) if body["law"] == "laplace" else DiscreteGaussian(scale)
+    law: Law = _law(body["law"], scale)
     times = int(body["times"])
     noise = law if times == 1 else Mixed([(law, body.get("factor", 1), times)])
     return Found(noise, tuple(body["values"]), int(body["bits"]), times > 1)
@@ -79,7 +107,7 @@ def combined(found: list[Found]) -> Found | None:
 
     Of several choices the most accurate is taken: a mean of positions might be where no row is.
     """
-    chosen = [f for f in found if isinstance(f.law, QuantileSelection | ModeSelection)]
+    chosen = [f for f in found if isinstance(f.law, MeasuredQuantiles | ModeSelection)]
     if chosen:
         return min(chosen, key=lambda f: f.law.variance)
     direct = [f for f in found if not f.derived] or found
@@ -93,7 +121,7 @@ def combined(found: list[Found]) -> Found | None:
     weights[weights.index(max(weights))] += whole - sum(weights)
     terms = []
     for f, weight in zip(same_grid, weights, strict=True):
-        assert not isinstance(f.law, QuantileSelection | ModeSelection)
+        assert not isinstance(f.law, MeasuredQuantiles | ModeSelection)
         inner = f.law.terms if isinstance(f.law, Mixed) else ((f.law, 1, 1),)
         terms += [(law, w * weight, times) for law, w, times in inner]
     columns = zip(*(f.values for f in same_grid), strict=True)

@@ -159,12 +159,14 @@ def test_every_reason_is_in_words_and_units_of_value() -> None:
         (UNIT | REPLACE, 1, 10),
     ],
 )
-@pytest.mark.parametrize("select", ["MEDIAN(y) FROM t", "k, MEDIAN(y) FROM t GROUP BY k"])
+@pytest.mark.parametrize(
+    "select", ["MEDIAN(y), MAX(y) FROM t", "k, MEDIAN(y), MAX(y) FROM t GROUP BY k"]
+)
 def test_counts_over_a_grid_move_like_one_count(
     select: str, options: dict[str, Any], norm: int, size: float
 ) -> None:
     found = layout(f"SELECT {select}", norm, **options)
-    assert [type(part) for part in found.parts] == [GridCounts] * 3 + [RankedCells]
+    assert [type(part) for part in found.parts] == [RankedCells] + [GridCounts] * 3
     for i, claim in enumerate(found.sensitivities):
         steps = claim.l1 if norm == 1 else claim.l2_squared**0.5
         assert steps is not None

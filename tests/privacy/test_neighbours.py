@@ -29,8 +29,10 @@ from dpframe.bounds.sensitivity import EACH_GROUP
 from dpframe.engines import duckdb_parts, polars, polars_exprs, polars_weights
 from dpframe.engines.base import Engine, request_for
 from dpframe.errors import DeclarationError, QueryError
+from dpframe.mechanisms.measured_quantiles import rows_between
 from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.parts import ChosenCells, CodedSum, CountUnits
+from dpframe.plan.surroundings import edges_around
 
 CASES = 2000
 SHARDS = 10
@@ -474,5 +476,15 @@ def test_the_groups_of_chosen_cells_move_as_far_as_claimed_in_l1(
         assert sum(d * d for d in groups) <= claim.l2_squared
         assert claim.l1 is None or sum(groups) <= claim.l1
         furthest = max(furthest, sum(d * d for d in groups) / claim.l2_squared)
+        # What is counted after the choice, wherever that fell, moves no further in any norm.
+        for places in (1, 2, 7):
+            size = before.shape[1]
+            chosen = np.sort(np.random.default_rng(places).integers(0, size, (4, places)), axis=1)
+            edges = edges_around(chosen, size)
+            moved = np.abs(rows_between(before, edges) - rows_between(after, edges))
+            within = [int(d) for d in moved.ravel()]
+            assert (moved.sum(axis=1) <= groups).all()
+            assert sum(d * d for d in within) <= claim.l2_squared
+            assert claim.l1 is None or sum(within) <= claim.l1
     # The claim is no formality; spread over four groups, a unit has a quarter of it at the most.
     assert furthest > 0.15
