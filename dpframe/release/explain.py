@@ -32,6 +32,7 @@ from dpframe.plan.nodes import (
     chain,
 )
 from dpframe.plan.parts import (
+    Blend,
     CodedSum,
     CountDistinct,
     CountRows,
@@ -221,6 +222,13 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             return (
                 f"sum of {expr_text(part.expr, names)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
             )
+        case Blend():
+            value = expr_text(part.expr, names)
+            low, high = (part.coding.value(c) for c in (part.coding.low, part.coding.high))
+            above = f"({value} - {low:,.6g})" if low else value
+            below = f"({high:,.6g} - {value})" if high else f"(-{value})"
+            product = {2: f"{above}^2", 1: f"2 * {above} * {below}", 0: f"{below}^2"}[part.above]
+            return f"sum of {product}{where}"
         case FrequentCell():
             # Days are numbered, and listed values too: what they are the numbers of is meant.
             coded = isinstance(part.expr, Call) and part.expr.function in ("case", "day_number")
@@ -300,7 +308,7 @@ def _written(part: Part, compiled: Compiled) -> dict[str, str]:
     """What the user calls columns that were derived, as far as it was written down."""
     if isinstance(compiled.source, Stored):
         return {}
-    exprs = [part.expr] if isinstance(part, CodedSum) else []
+    exprs = [part.expr] if isinstance(part, CodedSum | Blend) else []
     exprs += [part.condition] if part.condition is not None else []
     found = [e for whole in exprs for e in walk(whole) if isinstance(e, Column)]
     return {c.name: c.origin.text() for c in found if c.origin is not None}
@@ -386,8 +394,11 @@ def _noise_text(offer: Offer, index: int) -> str:
             f" where rows lie evenly, ranks are off by about {number(error, error)} rows"
         )
     error = law.half_width(0.95) * step
-    first = next(group[0] for group in offer.layout.together if index in group)
+    group = next(group for group in offer.layout.together if index in group)
     paid = f"with {share:.0%} of the cost"
-    if first != index:
-        paid = f"paid for by part {first + 1}: one unit moves both together no further than one"
+    if group[0] != index:
+        those = "both" if len(group) == 2 else f"all {len(group)}"
+        paid = (
+            f"paid for by part {group[0] + 1}: one unit moves {those} together no further than one"
+        )
     return f"{offer.noise} noise {paid}; 95% of the time within ± {number(error, error)}"

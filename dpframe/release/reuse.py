@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 from dpframe.aggregates.base import Aggregate, Recipe
@@ -26,7 +27,7 @@ from dpframe.mechanisms import (
     QuantileSelection,
 )
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import CodedSum, Part, RankedCells, step_of
+from dpframe.plan.parts import Blend, CodedSum, Part, RankedCells, step_of
 from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
@@ -96,33 +97,45 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
                 kept[key_of(layout.parts[i])] = encoded(law, times, values, layout.bits[i])
                 for part, chosen, one in _each_level(layout.parts[i], law, values):
                     kept[key_of(part)] = encoded(chosen, 1, one, layout.bits[i])
-        for count, stored in _counts_from_ends(parts, keys):
+        for count, stored in _counts_from_sums(parts, keys):
             kept.setdefault(key_of(count), stored)
     return kept
 
 
-def _counts_from_ends(
+def _counts_from_sums(
     parts: NoisyParts, keys: Sequence[tuple[str, Typed]]
 ) -> Iterator[tuple[Part, bytes]]:
-    """The counts of rows that sums from both ends of a range know: their difference over it.
+    """The counts of rows that sums which are bounded together know: each row adds the bound to them.
 
-    A count is kept on a grid of powers of two, so it is multiplied with the nearest fraction of
-    that kind, which is off by less than one part in 2^40.
+    Of sums from both ends of a range one is negative. A count is kept on a grid of powers of two, so
+    it is multiplied with the nearest fraction of that kind, which is off by less than one part in
+    2^40.
     """
     compiled, layout = parts.compiled, parts.layout
-    for pair in layout.together:
-        part, law = layout.parts[pair[0]], parts.laws[pair[0]]
-        if len(pair) < 2 or not isinstance(part, CodedSum) or not isinstance(law, Law):
+    for group in layout.together:
+        part, law = layout.parts[group[0]], parts.laws[group[0]]
+        if not isinstance(part, CodedSum | Blend) or not isinstance(law, Law):
             continue
-        sides = [_summed(compiled, keys, parts.values[i], 1) for i in pair]
-        (first, times), (second, _) = [side for side in sides if side is not None] or [((), 0)] * 2
-        sign = 1 if part.centre == part.coding.low else -1
-        steps = (part.coding.high - part.coding.low) << layout.bits[pair[0]]
+        if len(group) < (3 if isinstance(part, Blend) else 2):
+            continue
+        added = [_summed(compiled, keys, parts.values[i], 1) for i in group]
+        sides = [each for each in added if each is not None]
+        if len(sides) < len(group):
+            continue
+        signs = [-1 if _is_negative(layout.parts[i]) else 1 for i in group]
+        steps = part.magnitude << layout.bits[group[0]]
         bits = _FACTOR_BITS + steps.bit_length()
         factor = round(Fraction(1 << bits, steps))
-        values = tuple(sign * (a - b) * factor for a, b in zip(first, second, strict=True))
+        rows = zip(*(values for values, _ in sides), strict=True)
+        values = tuple(sum(map(mul, signs, row)) * factor for row in rows)
         if values:
-            yield part.counted, encoded(law, 2 * times, values, bits, factor)
+            codes = part.codes if isinstance(part, Blend) else part
+            yield codes.counted, encoded(law, len(group) * sides[0][1], values, bits, factor)
+
+
+def _is_negative(part: Part) -> bool:
+    """Whether a sum is of how far values lie below the high end of their range."""
+    return isinstance(part, CodedSum) and part.centre == part.coding.high
 
 
 def _each_level(
