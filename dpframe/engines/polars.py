@@ -210,7 +210,7 @@ class PolarsEngine(Engine):
                 columns.append(_value(part, read).alias(f"d{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        return computed(rows, columns) if columns else rows
+        return _with_squares(computed(rows, columns) if columns else rows, request.parts)
 
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""
@@ -263,6 +263,21 @@ def _coded_at(index: int, parts: Sequence[Part]) -> int:
     return codes.index(codes[index])
 
 
+def _squared_at(index: int, parts: Sequence[Part]) -> int:
+    """The first of the blends of the same codes: the squares of these are computed once."""
+    blends = [replace(p, above=0) if isinstance(p, Blend) else None for p in parts]
+    return blends.index(blends[index])
+
+
+def _with_squares(rows: pl.LazyFrame, parts: Sequence[Part]) -> pl.LazyFrame:
+    squares = [
+        square_of(part, pl.col(f"c{_coded_at(i, parts)}")).alias(f"q{i}")
+        for i, part in enumerate(parts)
+        if isinstance(part, Blend) and _squared_at(i, parts) == i
+    ]
+    return rows.with_columns(squares) if squares else rows
+
+
 def _codes(part: Part) -> CodedSum | None:
     """The sum of the codes that a part reads."""
     if isinstance(part, Blend):
@@ -278,7 +293,8 @@ def _part(index: int, request: Request, wide: bool) -> pl.Expr:
         total = (code.cast(pl.Int128) if wide else code).sum().cast(pl.Int128)
         return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
     if isinstance(part, Blend):
-        return _blend(part, pl.col(f"c{_coded_at(index, request.parts)}"), wide)
+        places = _coded_at(index, request.parts), _squared_at(index, request.parts)
+        return _blend(part, pl.col(f"c{places[0]}"), pl.col(f"q{places[1]}"), wide)
     if isinstance(part, CountDistinct):
         return pl.col(f"d{index}").drop_nulls().n_unique().cast(pl.Int128)
     if part.condition is None:
@@ -290,9 +306,9 @@ def _part(index: int, request: Request, wide: bool) -> pl.Expr:
     return pl.col(f"w{index}").sum().cast(pl.Int128)
 
 
-def _blend(part: Blend, code: pl.Expr, wide: bool) -> pl.Expr:
+def _blend(part: Blend, code: pl.Expr, square: pl.Expr, wide: bool) -> pl.Expr:
     """A blend, from sums that the three of them share."""
-    both = (code, square_of(part, code))
+    both = (code, square)
     summed = [(c.cast(pl.Int128) if wide else c).sum().cast(pl.Int128) for c in both]
     rows, codes, squares = part.terms
     return code.count().cast(pl.Int128) * rows + summed[0] * codes + summed[1] * squares
