@@ -11,7 +11,7 @@ from fractions import Fraction
 import polars as pl
 
 from dpframe.aggregates.base import Aggregate, Recipe
-from dpframe.aggregates.blends import Blends
+from dpframe.aggregates.blends import Blends, blends_of
 from dpframe.aggregates.compile import Compiled
 from dpframe.bounds.sensitivity import (
     EACH_GROUP,
@@ -145,9 +145,11 @@ def families_of(aggregates: Sequence[Aggregate]) -> list[list[int]]:
     return list(found.values())
 
 
-def options_for(compiled: Compiled) -> list[tuple[Recipe, ...]]:
+def options_for(compiled: Compiled, *, of_any_blends: bool = False) -> list[tuple[Recipe, ...]]:
     """The recipes of every aggregate, and for counts, sums and means, to share the parts of others.
 
+    With `of_any_blends`, also from blends that the query itself would not measure, which come last:
+    an earlier query may have.
     Totals of several groupings are shown as the sums of their groups, to the last digit. What is
     divided by a range could not be, so there nothing is made of sums from both ends.
     """
@@ -157,9 +159,12 @@ def options_for(compiled: Compiled) -> list[tuple[Recipe, ...]]:
     if compiled.table.neighbors != "add_remove":
         return options
     parts = [p for choices in options for r in choices for p in r.parts.values()]
-    summed = (p for p in parts if isinstance(p, CodedSum))
+    summed = [p for p in parts if isinstance(p, CodedSum)]
     ends = list(dict.fromkeys(e for e in map(Ends.of, summed) if e is not None))
     blends = dict.fromkeys(Blends.around(p) for p in parts if isinstance(p, Blend))
+    if of_any_blends:
+        known = (blends_of(part, compiled.table) for part in summed)
+        blends |= dict.fromkeys(found for found in known if found is not None)
     return [
         (
             *choices,

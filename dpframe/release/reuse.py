@@ -223,10 +223,10 @@ def reusable(
 ) -> NoisyParts | None:
     """The answer from parts that were measured before, or None if some are missing.
 
-    Sums over finer groups are noisier than a direct measurement, and a tree of counts that was
-    measured for other quantiles is noisier than choosing. They are used only where the deviation of
-    each aggregate stays within `limits` (what the cost that was said would buy), or where no cost
-    was said.
+    Sums over finer groups are noisier than a direct measurement, a tree of counts that was measured
+    for other quantiles is noisier than choosing, and so may be a mean from what was measured for a
+    variance. They are used only where the deviation of each aggregate stays within `limits` (what
+    the cost that was said would buy), or where no cost was said.
     """
     if compiled.sets:
         return _joined(
@@ -278,9 +278,11 @@ def _found_in(
         return known[part]
 
     options: list[dict[int, tuple[float, Recipe]]] = []
-    for (name, _), choices in zip(compiled.aggregates, options_for(compiled), strict=True):
+    own = options_for(compiled)
+    every = options_for(compiled, of_any_blends=True)
+    for (name, _), choices, more in zip(compiled.aggregates, own, every, strict=True):
         usable: dict[int, tuple[float, Recipe]] = {}
-        for pick, recipe in enumerate(choices):
+        for pick, recipe in enumerate(more):
             looked = {role: look(part) for role, part in recipe.parts.items()}
             there = {role: found for role, found in looked.items() if found is not None}
             if len(there) < len(looked):
@@ -294,7 +296,8 @@ def _found_in(
             )
             derived = any(found.derived for found in there.values())
             coarser = recipe.place is not None and len(there) < max(len(r.parts) for r in choices)
-            if (derived or coarser) and limits is not None and deviation > limits[name]:
+            worse = derived or coarser or pick >= len(choices)
+            if worse and limits is not None and deviation > limits[name]:
                 continue
             # Of two that are as good, the one with the numbers that were released themselves.
             usable[pick] = deviation * (1 + 1e-6 * derived), recipe

@@ -333,3 +333,22 @@ def test_a_count_after_a_variance_is_free() -> None:
     assert count.frame["n"][0] == pytest.approx(500, abs=20)
     low, high = count.intervals(0.95).select("n_low", "n_high").row(0)
     assert high - low == pytest.approx(2 * 4.5, rel=0.3)  # three draws of scale 1
+
+
+def test_a_mean_and_a_sum_after_a_variance_are_free_unless_the_cost_buys_more() -> None:
+    frame = pl.DataFrame({"x": [1.0] * 500, "i": [2] * 500, "k": ["a"] * 500})
+    session = opened(frame, "polars")
+    session._source = Stream(1)
+    session.sql("SELECT VAR_POP(i) AS v FROM t", epsilon=0.1)
+    for asked in ("AVG(i) AS a", "SUM(i) AS a", "AVG(i) AS a, COUNT(i) AS n, STDDEV(i) AS d"):
+        assert session.sql(f"SELECT {asked} FROM t").loss.epsilon == 0
+    assert session.sql("SELECT AVG(i) AS a FROM t", epsilon=0.05).loss.epsilon == 0
+    assert session.sql("SELECT AVG(i) AS a FROM t", epsilon=1).loss.epsilon == 1
+
+
+def test_blends_of_other_rows_answer_nothing_for_free() -> None:
+    session = opened(pl.DataFrame({"x": [1.0], "i": [2], "k": ["a"]}), "polars")
+    session.sql("SELECT VAR_POP(i) AS v FROM t WHERE k = 'a'", epsilon=1)
+    for asked in ("AVG(i) AS a FROM t", "AVG(x) AS a FROM t WHERE k = 'a'"):
+        with pytest.raises(dp.ParameterError, match="no cost was said"):
+            session.sql(f"SELECT {asked}")
