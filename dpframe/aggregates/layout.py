@@ -66,13 +66,22 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
     families = families_of([found for _, found in compiled.aggregates])
     parts = tuple({p: None for o in options for r in o for p in r.parts.values()})
     groups = bounded_together(parts, context)
-    together = {parts[i]: parts[group[0]] for group in groups for i in group}
+    together = {parts[i]: number for number, group in enumerate(groups) for i in group}
     sizes = {part: _noise_size(part, context) for part in parts}
     alone = [min(_error_alone(r, sizes, together, norm) for r in choices) for choices in options]
 
-    def weights(picks: Sequence[int]) -> dict[Part, float]:
-        recipes = [choices[pick] for choices, pick in zip(options, picks, strict=True)]
-        return _together(_weights(recipes, alone, sizes), together)
+    weighs = [
+        [_weights(recipe, base, sizes, together) for recipe in choices]
+        for choices, base in zip(options, alone, strict=True)
+    ]
+
+    def weights(picks: Sequence[int]) -> dict[int, float]:
+        """By the number of what shares one bound, because many choices are tried."""
+        found: dict[int, float] = {}
+        for choices, pick in zip(weighs, picks, strict=True):
+            for number, weight in choices[pick].items():
+                found[number] = found.get(number, 0.0) + weight
+        return found
 
     def error(picks: Sequence[int]) -> float:
         return predicted_error(weights(picks), norm)
@@ -229,16 +238,16 @@ def _noise_size(part: Part, context: Context) -> float:
     return size * float(step_of(part, extra_bits(part, context)))
 
 
-def _together(weights: Mapping[Part, float], together: Mapping[Part, Part]) -> dict[Part, float]:
+def _together(weights: Mapping[Part, float], together: Mapping[Part, int]) -> dict[int, float]:
     """The weights of what shares one bound, added up: it shares one share of the budget, too."""
-    found: dict[Part, float] = {}
+    found: dict[int, float] = {}
     for part, weight in weights.items():
         found[together[part]] = found.get(together[part], 0.0) + weight
     return found
 
 
 def _error_alone(
-    recipe: Recipe, sizes: Mapping[Part, float], together: Mapping[Part, Part], norm: int
+    recipe: Recipe, sizes: Mapping[Part, float], together: Mapping[Part, int], norm: int
 ) -> float:
     """The predicted error of one recipe that gets the whole budget, 1 where it has no noise.
 
@@ -257,13 +266,12 @@ _LEAST_WEIGHT = 1e-12
 
 
 def _weights(
-    recipes: Sequence[Recipe], alone: Sequence[float], sizes: Mapping[Part, float]
-) -> dict[Part, float]:
-    """How much the squared noise of each part, at unit budget, weighs in the query's error."""
+    recipe: Recipe, base: float, sizes: Mapping[Part, float], together: Mapping[Part, int]
+) -> dict[int, float]:
+    """How much the squared noise of its parts, at unit budget, weighs in the query's error."""
     weights: dict[Part, float] = {}
-    for recipe, base in zip(recipes, alone, strict=True):
-        for role, part in recipe.parts.items():
-            move = recipe.weights[role] * sizes[part] / base
-            least = _LEAST_WEIGHT if sizes[part] else 0.0
-            weights[part] = weights.get(part, 0.0) + max(move * move, least)
-    return weights
+    for role, part in recipe.parts.items():
+        move = recipe.weights[role] * sizes[part] / base
+        least = _LEAST_WEIGHT if sizes[part] else 0.0
+        weights[part] = weights.get(part, 0.0) + max(move * move, least)
+    return _together(weights, together)
