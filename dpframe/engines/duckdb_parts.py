@@ -94,7 +94,8 @@ def _part(part: Part, inner: _Inner) -> str:
 def _blend(part: Blend, code: str) -> str:
     """A blend, from sums that the three of them share; a code is read once for all."""
     above = f"(CAST({code} AS DOUBLE) - {duckdb_literal(float(part.coding.low))})"
-    # Codes are inside the range, so the cast cannot fail; but if it could, a row must not raise.
+    # Inside the range the cast cannot fail. A row that WHERE drops may be computed first, whatever
+    # it holds; it must not raise.
     square = f"TRY_CAST({above} * {above} * {duckdb_literal(part.ratio)} AS BIGINT)"
     rows, codes, squares = part.terms
     return (

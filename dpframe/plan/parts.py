@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dpframe.errors import InternalError
 from dpframe.plan.coding import GRID_BITS, Coding
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Expr, conjunction, conjuncts
@@ -123,8 +124,9 @@ class Blend(Part):
     and so does what it is rounded to. In every row they add up to H * finer, to the last step.
 
     All that an engine computes is q, of a code; so a row counts in all three, or in none. It may
-    compute q in doubles: c is below 2^31, three operations are off by less than 2^-20 together, and
-    what is off by less than 1/2 is still rounded to the same side of an integer.
+    compute q in doubles: c and q are at most 2^31, so c is exact, three roundings after that are off
+    by less than 2^-20 together, and what is off by less than 1/2 is still rounded to the same side
+    of an integer.
     """
 
     expr: Expr
@@ -132,6 +134,12 @@ class Blend(Part):
     finer: int
     above: int
     nullable: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what the argument above does not hold for."""
+        fits = 1 <= self.reach <= _WIDEST_REACH and 1 <= self.magnitude <= _WIDEST_REACH
+        if not fits or self.above not in (0, 1, 2):
+            raise InternalError("a Blend on a grid that it is not proven for")
 
     @classmethod
     def of(cls, codes: CodedSum, max_rows: int) -> tuple[Blend, Blend, Blend] | None:
@@ -192,7 +200,7 @@ class Blend(Part):
 
 
 _WIDEST_REACH = 2**31
-"""Squares of codes up to this are doubles that are off by less than a step."""
+"""The largest range in codes, and in steps of a blend: beyond it, doubles were not proven to do."""
 
 _COARSEST_REACH = 2**15
 """Rounding values to codes changes a variance by up to a quarter of a code, squared: 2^-32 of H^2."""

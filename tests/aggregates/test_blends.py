@@ -98,6 +98,15 @@ def test_there_are_none_where_squares_would_be_wrong(coding: Coding) -> None:
     assert blends(coding) is None
 
 
+def test_no_blend_can_be_made_that_the_proof_does_not_cover() -> None:
+    found = blends(Coding(0, 9, 0, is_integer=True))
+    assert found is not None
+    wide = Coding(0, 2**40, 0, is_integer=True)
+    for changed in ({"above": 3}, {"finer": 0}, {"finer": 2**40}, {"coding": wide}):
+        with pytest.raises(InternalError):
+            replace(found[0], **changed)
+
+
 # --- engines --------------------------------------------------------------------------------------
 
 VALUES = [None, math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, 1e308, 0.1, 7.3, 10.0, 10.1]
