@@ -18,7 +18,7 @@ from dpframe.engines.sources import EngineName, open_data
 from dpframe.errors import DeclarationError
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
-from dpframe.release.explain import unit_text
+from dpframe.release.words import unit_text
 
 
 class Catalog:

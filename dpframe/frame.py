@@ -32,7 +32,7 @@ from dpframe.plan.domains import Domain, Type, in_words
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.functions.casts import polars_type
 from dpframe.plan.nodes import Node, Scan
-from dpframe.release.explain import unit_text
+from dpframe.release.words import unit_text
 from dpframe.summary import Analyse, Summary
 
 Describe = Callable[[Node], Table]

@@ -26,8 +26,8 @@ from dpframe.plan.exprs import AggregateCall, Call, Expr, Literal, literal
 from dpframe.plan.nodes import Aggregate, Filter, Node, aggregate_of
 from dpframe.query import Query
 from dpframe.release.cost import Cost, single_cost
-from dpframe.release.explain import expr_text
 from dpframe.release.table import Release
+from dpframe.release.words import expr_text
 
 LEARNING_SHARE = Fraction(1, 5)
 """The part of the cost that learning takes, all ranges together."""

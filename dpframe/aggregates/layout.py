@@ -11,6 +11,7 @@ from fractions import Fraction
 import polars as pl
 
 from dpframe.aggregates.base import Aggregate, Recipe
+from dpframe.aggregates.blends import Blends, blends_of
 from dpframe.aggregates.compile import Compiled
 from dpframe.bounds.sensitivity import (
     EACH_GROUP,
@@ -22,7 +23,7 @@ from dpframe.bounds.sensitivity import (
 )
 from dpframe.budget.halving import COUNTED, rank_errors, rounds
 from dpframe.budget.split import predicted_error, shares
-from dpframe.plan.parts import ChosenCells, CodedSum, Ends, Part, RankedCells, step_of
+from dpframe.plan.parts import Blend, ChosenCells, CodedSum, Ends, Part, RankedCells, step_of
 from dpframe.plan.surroundings import number_of_edges
 
 
@@ -152,9 +153,11 @@ def families_of(aggregates: Sequence[Aggregate]) -> list[list[int]]:
     return list(found.values())
 
 
-def options_for(compiled: Compiled) -> list[tuple[Recipe, ...]]:
-    """The recipes of every aggregate, and for counts, to share the parts of others.
+def options_for(compiled: Compiled, *, of_any_blends: bool = False) -> list[tuple[Recipe, ...]]:
+    """The recipes of every aggregate, and for counts, sums and means, to share the parts of others.
 
+    With `of_any_blends`, also from blends that the query itself would not measure, which come last:
+    an earlier query may have.
     Totals of several groupings are shown as the sums of their groups, to the last digit. What is
     divided by a range could not be, so there nothing is made of sums from both ends.
     """
@@ -163,12 +166,26 @@ def options_for(compiled: Compiled) -> list[tuple[Recipe, ...]]:
         return [tuple(r for r in choices if "above" not in r.parts) for choices in options]
     if compiled.table.neighbors != "add_remove":
         return options
-    summed = (p for o in options for r in o for p in r.parts.values() if isinstance(p, CodedSum))
+    parts = [p for choices in options for r in choices for p in r.parts.values()]
+    summed = [p for p in parts if isinstance(p, CodedSum)]
     ends = list(dict.fromkeys(e for e in map(Ends.of, summed) if e is not None))
+    blends = dict.fromkeys(Blends.around(p) for p in parts if isinstance(p, Blend))
+    if of_any_blends:
+        known = (blends_of(part, compiled.table) for part in summed)
+        blends |= dict.fromkeys(found for found in known if found is not None)
     return [
-        (*choices, *(_counted(r, e) for r in choices for e in ends if _counts(r, e)))
+        (
+            *choices,
+            *(_counted(r, e) for r in choices for e in ends if _counts(r, e)),
+            *(r for b in blends for r in _first(map(b.instead, choices))),
+        )
         for choices in options
     ]
+
+
+def _first(recipes: Iterable[Recipe | None]) -> list[Recipe]:
+    """The first that there is, if any: all ways from the same parts to an answer are one."""
+    return [recipe for recipe in recipes if recipe is not None][:1]
 
 
 def _counts(recipe: Recipe, ends: Ends) -> bool:

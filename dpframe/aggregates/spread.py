@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,6 +18,7 @@ from dpframe.aggregates.base import (
     only_argument,
     rows_where,
 )
+from dpframe.aggregates.blends import BLENDED, Blends, blends_of
 from dpframe.aggregates.moments import (
     UNSURE,
     Averaged,
@@ -28,6 +30,7 @@ from dpframe.aggregates.moments import (
 )
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Expr
+from dpframe.plan.parts import Part
 
 _NAMES = {
     "VARIANCE": "VAR_SAMP",
@@ -50,13 +53,16 @@ _FEWEST = {"VAR_POP": 1, "STDDEV_POP": 1, "SKEWNESS": 3, "KURTOSIS": 4}
 @aggregate
 @dataclass(frozen=True, slots=True)
 class Spread(Aggregate):
-    """How widely the values of a group lie, from noisy means of their centred powers.
+    """How widely the values of a group lie, from blends of squares or from mean centred powers.
 
-    Guarantee: that of its parts, the count of rows and one sum for each power of the value less
-    the middle of its declared range. All are weighted by the same factor per unit, so bounding
-    units does not bias it. Noise can make a variance negative; then 0 is released. Where the noisy
-    count is too small, or a shape is asked for and no variance is left, there is nothing to go by,
-    and NULL is released.
+    Guarantee: that of its parts. For a variance these are three sums of products of distances from
+    both ends of the range (`plan.parts.Blend`). One unit moves all three together by no more than
+    it may move one (`bounds.sensitivity`), so each has the noise of a sum that gets the whole
+    budget. A shape, or a variance beside one, comes from the count of rows and one sum for each
+    power of the value less the middle of its range, which split the budget. All are weighted by the
+    same factor per unit, so bounding units does not bias it. Noise can make a variance negative;
+    then 0 is released. Where the noisy count is too small, or a shape is asked for and no variance
+    is left, there is nothing to go by, and NULL is released.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = tuple(_NAMES)
@@ -65,6 +71,7 @@ class Spread(Aggregate):
     half_width: float
     means: tuple[tuple[str, Averaged], ...]
     present: Expr | None
+    blends: Blends | None
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Spread:
@@ -75,15 +82,22 @@ class Spread(Aggregate):
         powers = range(2, _POWERS.get(kind, 2) + 1)
         means = [(f"power {p}", averaged(value.power(p), where, scope)) for p in powers]
         means.insert(0, ("power 1", value.mean(where)))
-        return cls(kind, value.half_width, tuple(means), present_rows(call, scope))
+        present = present_rows(call, scope)
+        blends = None if kind in _POWERS else blends_of(value.mean(where).part, scope.table)
+        return cls(kind, value.half_width, tuple(means), present, blends)
 
     @property
     def result(self) -> Domain:
         return UNSURE
 
     def recipes(self) -> tuple[Recipe, ...]:
+        return (
+            self._from_powers(),
+            *(() if self.blends is None else (self._blended(self.blends),)),
+        )
+
+    def _from_powers(self) -> Recipe:
         means, half_width = dict(self.means), self.half_width
-        fewest, shape = _FEWEST.get(self.kind, 2), self.kind in _POWERS
 
         def central(noisy: Mapping[str, pl.Expr]) -> tuple[pl.Expr, list[pl.Expr]]:
             """The count, and the central moments from the second on, in half widths."""
@@ -96,6 +110,39 @@ class Spread(Aggregate):
             if len(raw) > 3:
                 moments.append(raw[3] - 4 * mean * raw[2] + 6 * mean**2 * raw[1] - 3 * mean**4)
             return count, moments
+
+        # How far each moves the variance. In half widths, with a mean of m and a variance of v, the
+        # mean power moves it by 2m and the count by 1/2 + m^2 - v; both m and the deviation are
+        # assumed half-way between the middle and an end.
+        weights = {name: half_width ** (2 - power) for power, name in enumerate(means, start=1)}
+        weights["count"] = half_width**2 / 2
+        name = f"means of {len(means)} centred powers"
+        return self._recipe(parts_of(means, self.present), weights, central, name)
+
+    def _blended(self, blends: Blends) -> Recipe:
+        in_half_widths = (blends.span / self.half_width) ** 2
+
+        def central(noisy: Mapping[str, pl.Expr]) -> tuple[pl.Expr, list[pl.Expr]]:
+            count, mean, square = blends.moments(noisy)
+            return count, [(square - mean**2) * in_half_widths]
+
+        # With a mean of m ranges above the low end and a variance of v squared ranges, the three
+        # move the variance by (1 - m)^2 - v, -m(1 - m) - v and m^2 - v. Where these lie is private:
+        # m is assumed at a quarter of the range, or at three quarters, and v at a sixteenth.
+        end = math.hypot(9 / 16 - 1 / 16, 1 / 16 - 1 / 16) / math.sqrt(2)
+        weights = {"above": end, "between": 3 / 16 + 1 / 16, "below": end}
+        return self._recipe(blends.parts, weights, central, BLENDED)
+
+    def _recipe(
+        self,
+        parts: Mapping[str, Part],
+        weights: Mapping[str, float],
+        central: Callable[[Mapping[str, pl.Expr]], tuple[pl.Expr, list[pl.Expr]]],
+        name: str,
+    ) -> Recipe:
+        """From the count of rows and their central moments, in half widths of the range."""
+        half_width = self.half_width
+        fewest, shape = _FEWEST.get(self.kind, 2), self.kind in _POWERS
 
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             count, moments = central(noisy)
@@ -110,11 +157,7 @@ class Spread(Aggregate):
             count, moments = central(noisy)
             return (count >= fewest) & (moments[0] >= 0) & (moments[0] <= 1)
 
-        # How far each moves the variance: assumed half-way between the middle and an end.
-        weights = {name: half_width ** (2 - power) for power, name in enumerate(means, start=1)}
-        weights["count"] = half_width**2 / 4
-        name = f"means of {len(means)} centred powers"
-        return (Recipe(parts_of(means, self.present), weights, finish, name, possible),)
+        return Recipe(parts, weights, finish, name, possible)
 
 
 Finish = Callable[[pl.Expr, list[pl.Expr], float], pl.Expr]

@@ -40,17 +40,23 @@ part may move alone. So a unit's vector (a[k], b[k]) over groups and both parts 
 H * N[k] before weighting (less where NULL adds nothing), and the argument for grids applies: in
 either norm it is at most H * r. Adding or removing a unit moves the two together no further than
 one of them alone. Replacing one does: from (H, 0) to (0, H) it is twice as far, which is not used.
+
+Blends are bounded together by the same argument. The three products of a row are integers, none is
+negative, and they add up to one number T in every row with a value (`plan.parts.Blend`). So a
+unit's vector over groups and all three parts has v[k, 0] + v[k, 1] + v[k, 2] <= T * N[k] before
+weighting, and in either norm it is at most T * r: what each of the three may move alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpframe.declare import Table
 from dpframe.errors import InternalError
 from dpframe.plan.parts import (
+    Blend,
     ChosenCells,
     CodedSum,
     CountDistinct,
@@ -121,7 +127,7 @@ def extra_bits(part: Part, context: Context) -> int:
             return COUNT_BITS
         case CountUnits():
             return COUNT_BITS if _units_may_exceed(context) else 0
-        case CodedSum():
+        case CodedSum() | Blend():
             return max(0, SUM_BITS - (part.magnitude * rows).bit_length())
     raise InternalError(f"no grid for a {type(part).__name__}")
 
@@ -158,6 +164,8 @@ def bounded_together(parts: Sequence[Part], context: Context) -> tuple[tuple[int
     >>> context = Context(table, groups=1, grouped=False, filtered=False, norm=1)
     >>> bounded_together([age, CountRows(None), replace(age, centre=110)], context)
     ((0, 2), (1,))
+    >>> bounded_together([age, *(Blend.of(age, max_rows=1) or ())], context)
+    ((0,), (1, 2, 3))
     """
     found: dict[Part | Ends, list[int]] = {}
     for i, part in enumerate(parts):
@@ -170,10 +178,14 @@ def _bounded_with(part: Part, context: Context) -> Part | Ends:
         ends = Ends.of(part)
         if ends is not None and part in (ends.above, ends.below):
             return ends
+    if isinstance(part, Blend) and context.table.neighbors == "add_remove":
+        return replace(part, above=0)
     return part
 
 
 def _in_one_grouping(part: Part, context: Context) -> Sensitivity:
+    if isinstance(part, Blend) and context.table.neighbors != "add_remove":
+        raise InternalError("no bound for a Blend where units are replaced")
     if context.weighted:
         return _weighted(part, context)
     if context.table.neighbors == "replace":
@@ -185,11 +197,13 @@ def _in_one_grouping(part: Part, context: Context) -> Sensitivity:
 
 def _size(part: Part) -> int:
     """The most that one row adds to a part."""
-    return part.magnitude if isinstance(part, CodedSum) else 1
+    return part.magnitude if isinstance(part, CodedSum | Blend) else 1
 
 
 def _value(part: Part, steps: int) -> str:
     """A number of a part's steps, in units of value."""
+    if isinstance(part, Blend):
+        return f"{float(steps / part.scale):,.6g}"
     return f"{part.coding.value(steps):,.6g}" if isinstance(part, CodedSum) else f"{steps:,}"
 
 
@@ -273,6 +287,9 @@ def _weighted_in_each_group(part: Part, context: Context) -> Sensitivity:
             size = max(high, 0) - min(low, 0) if replaced else part.magnitude
             each = rows * size
             most = _value(part, size)
+            what = f"in each group, one unit weighs at most {rows:,} rows of at most {most} each"
+        case Blend():
+            each, most = rows * part.magnitude, _value(part, part.magnitude)
             what = f"in each group, one unit weighs at most {rows:,} rows of at most {most} each"
         case _:
             raise InternalError(f"no bound in each group for a {type(part).__name__}")

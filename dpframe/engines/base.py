@@ -22,7 +22,7 @@ from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import EngineError
 from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, conjuncts
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, GridCounts, Part
+from dpframe.plan.parts import Blend, CodedSum, CountDistinct, CountRows, GridCounts, Part
 from dpframe.plan.stages import Stages, Staging
 
 T = TypeVar("T")
@@ -173,7 +173,7 @@ def _null_is_key(key: Typed, compiled: Compiled) -> bool:
 
 def _staged(part: Part, staging: Staging) -> Part:
     condition = None if part.condition is None else staging.rewrite(part.condition)
-    if isinstance(part, CodedSum | CountDistinct | GridCounts):
+    if isinstance(part, CodedSum | Blend | CountDistinct | GridCounts):
         return replace(part, condition=condition, expr=staging.rewrite(part.expr))
     return replace(part, condition=condition)
 

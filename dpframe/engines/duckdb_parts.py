@@ -13,7 +13,15 @@ from dpframe.engines.duckdb_text import by_bytes, code_of, reader, sql_of, stage
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts, Part
+from dpframe.plan.parts import (
+    Blend,
+    CodedSum,
+    CountDistinct,
+    CountRows,
+    CountUnits,
+    GridCounts,
+    Part,
+)
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 
@@ -71,6 +79,8 @@ def _part(part: Part, inner: _Inner) -> str:
         code = inner.column("c", code_of(part, inner.request.table))
         total = f"COALESCE(SUM({code}), 0)"
         return total if part.centre == 0 else f"({total} - {part.centre}::HUGEINT * COUNT({code}))"
+    if isinstance(part, Blend):
+        return _blend(part, inner.column("c", code_of(part.codes, inner.request.table)))
     if isinstance(part, CountDistinct):
         return f"COUNT(DISTINCT {inner.column('d', _value(part, inner))})"
     if part.condition is None:
@@ -79,6 +89,19 @@ def _part(part: Part, inner: _Inner) -> str:
     if summed is not None:
         return f"COUNT({inner.column('c', code_of(summed, inner.request.table))})"
     return f"COUNT(*) FILTER (WHERE {inner.condition(part.condition)})"
+
+
+def _blend(part: Blend, code: str) -> str:
+    """A blend, from sums that the three of them share; a code is read once for all."""
+    above = f"(CAST({code} AS DOUBLE) - {duckdb_literal(float(part.coding.low))})"
+    # Inside the range the cast cannot fail. A row that WHERE drops may be computed first, whatever
+    # it holds; it must not raise.
+    square = f"TRY_CAST({above} * {above} * {duckdb_literal(part.ratio)} AS BIGINT)"
+    rows, codes, squares = part.terms
+    return (
+        f"({rows}::HUGEINT * COUNT({code}) + {codes}::HUGEINT * COALESCE(SUM({code}), 0)"
+        f" + ({squares}) * COALESCE(SUM({square}), 0))"
+    )
 
 
 def _value(part: CountDistinct, inner: _Inner) -> str:

@@ -25,6 +25,7 @@ from dpframe.engines.polars_exprs import (
     polars_of,
     reader,
     row_mask,
+    square_of,
     stored,
     with_stages,
 )
@@ -34,7 +35,7 @@ from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import CodedSum, CountDistinct, CountUnits, GridCounts, Part
+from dpframe.plan.parts import Blend, CodedSum, CountDistinct, CountUnits, GridCounts, Part
 from dpframe.plan.stages import Staging
 
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
@@ -163,9 +164,8 @@ class PolarsEngine(Engine):
         rows of each group, measured along, tells afterwards whether its sums can have wrapped;
         then they are measured again in 128 bits.
         """
-        largest = max(
-            [p.coding.magnitude() for p in request.parts if isinstance(p, CodedSum)] or [1]
-        )
+        sums = [p for p in request.parts if isinstance(p, CodedSum | Blend)]
+        largest = max([max(p.coding.magnitude(), p.magnitude) for p in sums] or [1])
         known = isinstance(request.source, Stored) and self._rows is not None
         if known and (self._rows or 0) * largest < 2**62:
             return self._grouped(rows, request, by, wide=False)
@@ -202,14 +202,15 @@ class PolarsEngine(Engine):
         if request.table.unit_column is not None:
             columns.append(_unit(request.table).alias("u"))
         for i, part in enumerate(request.parts):
-            if isinstance(part, CodedSum):
+            if isinstance(part, CodedSum | Blend):
                 if _coded_at(i, request.parts) == i:
-                    columns.append(code_of(part, request.table).alias(f"c{i}"))
+                    codes = part.codes if isinstance(part, Blend) else part
+                    columns.append(code_of(codes, request.table).alias(f"c{i}"))
             elif isinstance(part, CountDistinct):
                 columns.append(_value(part, read).alias(f"d{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        return computed(rows, columns) if columns else rows
+        return _with_squares(computed(rows, columns) if columns else rows, request.parts)
 
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""
@@ -258,8 +259,30 @@ def _unit(table: Table) -> pl.Expr:
 
 def _coded_at(index: int, parts: Sequence[Part]) -> int:
     """The first of the sums with the same codes, whatever they are centred on: they are computed once."""
-    codes = [replace(p, centre=0) if isinstance(p, CodedSum) else None for p in parts]
+    codes = [_codes(p) for p in parts]
     return codes.index(codes[index])
+
+
+def _squared_at(index: int, parts: Sequence[Part]) -> int:
+    """The first of the blends of the same codes: the squares of these are computed once."""
+    blends = [replace(p, above=0) if isinstance(p, Blend) else None for p in parts]
+    return blends.index(blends[index])
+
+
+def _with_squares(rows: pl.LazyFrame, parts: Sequence[Part]) -> pl.LazyFrame:
+    squares = [
+        square_of(part, pl.col(f"c{_coded_at(i, parts)}")).alias(f"q{i}")
+        for i, part in enumerate(parts)
+        if isinstance(part, Blend) and _squared_at(i, parts) == i
+    ]
+    return rows.with_columns(squares) if squares else rows
+
+
+def _codes(part: Part) -> CodedSum | None:
+    """The sum of the codes that a part reads."""
+    if isinstance(part, Blend):
+        return part.codes
+    return replace(part, centre=0) if isinstance(part, CodedSum) else None
 
 
 def _part(index: int, request: Request, wide: bool) -> pl.Expr:
@@ -269,6 +292,9 @@ def _part(index: int, request: Request, wide: bool) -> pl.Expr:
         code = pl.col(f"c{_coded_at(index, request.parts)}")
         total = (code.cast(pl.Int128) if wide else code).sum().cast(pl.Int128)
         return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
+    if isinstance(part, Blend):
+        places = _coded_at(index, request.parts), _squared_at(index, request.parts)
+        return _blend(part, pl.col(f"c{places[0]}"), pl.col(f"q{places[1]}"), wide)
     if isinstance(part, CountDistinct):
         return pl.col(f"d{index}").drop_nulls().n_unique().cast(pl.Int128)
     if part.condition is None:
@@ -278,6 +304,14 @@ def _part(index: int, request: Request, wide: bool) -> pl.Expr:
         place = _coded_at(request.parts.index(summed), request.parts)
         return pl.col(f"c{place}").count().cast(pl.Int128)
     return pl.col(f"w{index}").sum().cast(pl.Int128)
+
+
+def _blend(part: Blend, code: pl.Expr, square: pl.Expr, wide: bool) -> pl.Expr:
+    """A blend, from sums that the three of them share."""
+    both = (code, square)
+    summed = [(c.cast(pl.Int128) if wide else c).sum().cast(pl.Int128) for c in both]
+    rows, codes, squares = part.terms
+    return code.count().cast(pl.Int128) * rows + summed[0] * codes + summed[1] * squares
 
 
 def _value(part: CountDistinct, read: Read) -> pl.Expr:

@@ -26,7 +26,7 @@ from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import RESERVED
-from dpframe.plan.parts import CodedSum
+from dpframe.plan.parts import Blend, CodedSum
 from dpframe.plan.stages import STAGED, Stages
 
 Read = Callable[[str], pl.Expr]
@@ -221,3 +221,9 @@ def _rounded(value: pl.Expr) -> pl.Expr:
     subtraction is exact. What is cast is a whole number, so nothing has to be checked.
     """
     return ((value + _ROUNDING) - _ROUNDING).cast(pl.Int64, wrap_numerical=True)
+
+
+def square_of(part: Blend, code: pl.Expr) -> pl.Expr:
+    """The rounded square of how far a code lies above the low end: see `Blend`."""
+    above = code.cast(pl.Float64) - float(part.coding.low)
+    return _rounded(above * above * part.ratio)

@@ -11,6 +11,7 @@ from dpframe.errors import InternalError
 from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
 from dpframe.plan.parts import (
     GRAINS,
+    Blend,
     CodedSum,
     CountDistinct,
     CountRows,
@@ -82,6 +83,8 @@ def canonical_part(part: Part) -> str:
             coding = part.coding
             grid = f"{coding.low},{coding.high},{coding.scale},{coding.is_integer},{part.centre}"
             return f"CodedSum({canonical(part.expr)};{grid})[{where}]"
+        case Blend():
+            return f"Blend({canonical_part(part.codes)};{part.finer},{part.above})"
         case GridCounts():
             coding = part.coding
             grid = f"{coding.low},{coding.high},{coding.scale},{coding.is_integer}"

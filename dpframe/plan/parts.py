@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpframe.plan.coding import Coding
+from dpframe.errors import InternalError
+from dpframe.plan.coding import GRID_BITS, Coding
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Expr, conjunction, conjuncts
 from dpframe.plan.surroundings import number_of_edges
@@ -110,6 +111,103 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True)
+class Blend(Part):
+    """The sum of a product of two distances, each from an end of the values' range.
+
+    A value lies c codes above the low end and H - c below the high end. The square of c + (H - c),
+    which is H^2 in every row, is c^2 + 2c(H - c) + (H - c)^2: three products, one for each number of
+    factors that are taken from the low end (`above`). The three sums know the count of rows, their
+    sum, and the sum of their squares.
+
+    They are kept on one grid, where H^2 is H * `finer` steps. With q the integer nearest to
+    c^2 * finer / H, the products are q, 2(c * finer - q), and H * finer - 2c * finer + q. None is
+    negative: c^2 / H lies between max(0, 2c - H) and c, so c^2 * finer / H lies between integers,
+    and so does what it is rounded to. In every row they add up to H * finer, to the last step.
+
+    All that an engine computes is q, of a code; so a row counts in all three, or in none. It may
+    compute q in doubles: c and q are at most 2^31, so c is exact, three roundings after that are off
+    by less than 2^-20 together, and what is off by less than 1/2 is still rounded to the same side
+    of an integer.
+    """
+
+    expr: Expr
+    coding: Coding
+    finer: int
+    above: int
+    nullable: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what the argument above does not hold for."""
+        fits = 1 <= self.reach <= _WIDEST_REACH and 1 <= self.magnitude <= _WIDEST_REACH
+        if not fits or self.above not in (0, 1, 2):
+            raise InternalError("a Blend on a grid that it is not proven for")
+
+    @classmethod
+    def of(cls, codes: CodedSum, max_rows: int) -> tuple[Blend, Blend, Blend] | None:
+        """The three of the values that a part adds up, those from the low end alone first.
+
+        None where all values are one, where squares would not fit, or where a grid that is fine
+        enough for the values is too coarse for their squares.
+        """
+        coding, reach = codes.coding, codes.coding.high - codes.coding.low
+        exact = coding.is_integer or coding.decimals > 0
+        if not (1 if exact else _COARSEST_REACH) <= reach <= _WIDEST_REACH:
+            return None
+        room = 1 << max(GRID_BITS - (max_rows - 1).bit_length(), 0)
+        finer = reach if reach * reach <= room else max(room // reach, 1)
+        condition, expr, nullable = codes.condition, codes.expr, codes.nullable
+        two, one, none = (cls(condition, expr, coding, finer, k, nullable) for k in (2, 1, 0))
+        return two, one, none
+
+    @property
+    def codes(self) -> CodedSum:
+        """The part with the codes that are blended."""
+        return CodedSum(self.condition, self.expr, self.coding, 0, self.nullable)
+
+    @property
+    def reach(self) -> int:
+        """The range, in codes."""
+        return self.coding.high - self.coding.low
+
+    @property
+    def magnitude(self) -> int:
+        """The most that one row moves the sum by: the three together, and so each of them."""
+        return self.reach * self.finer
+
+    @property
+    def span(self) -> float:
+        """The range, in units of value."""
+        return self.coding.value(self.reach)
+
+    @property
+    def scale(self) -> Fraction:
+        """How many steps one unit of value, squared, is."""
+        return Fraction(self.magnitude) / (self.reach / self.coding.scale) ** 2
+
+    @property
+    def ratio(self) -> float:
+        """What c^2 is multiplied with before it is rounded to q."""
+        return float(Fraction(self.finer, self.reach))
+
+    @property
+    def terms(self) -> tuple[int, int, int]:
+        """How often the count of rows, the sum of their codes and the sum of q are added up."""
+        of_rows, of_distances, of_squares = {
+            2: (0, 0, 1),
+            1: (0, 2 * self.finer, -2),
+            0: (self.magnitude, -2 * self.finer, 1),
+        }[self.above]
+        return of_rows - of_distances * self.coding.low, of_distances, of_squares
+
+
+_WIDEST_REACH = 2**31
+"""The largest range in codes, and in steps of a blend: beyond it, doubles were not proven to do."""
+
+_COARSEST_REACH = 2**15
+"""Rounding values to codes changes a variance by up to a quarter of a code, squared: 2^-32 of H^2."""
+
+
+@dataclass(frozen=True, slots=True)
 class GridCounts(Part):
     """The number of rows in each cell of a grid over an expression's codes; NULL is in none.
 
@@ -182,4 +280,5 @@ GRAINS = 4096
 def step_of(part: Part, bits: int) -> Fraction:
     """The value of one integer step of a part that is measured some bits finer than its code."""
     scale = part.coding.scale if isinstance(part, CodedSum) else Fraction(1)
+    scale = part.scale if isinstance(part, Blend) else scale
     return 1 / (scale * (1 << bits))

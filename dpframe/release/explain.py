@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date, datetime
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
-from dpframe.budget.halving import COUNTED, rank_errors, rounds
-from dpframe.declare import Row, Table
+from dpframe.budget.halving import COUNTED, rank_errors
 from dpframe.mechanisms import Law, ModeSelection
 from dpframe.plan.bins import HIGH, LOW
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, columns_of, walk
+from dpframe.plan.exprs import Column, walk
 from dpframe.plan.nodes import (
     GROUPING,
     HIDDEN,
@@ -32,12 +30,8 @@ from dpframe.plan.nodes import (
     chain,
 )
 from dpframe.plan.parts import (
+    Blend,
     CodedSum,
-    CountDistinct,
-    CountRows,
-    CountUnits,
-    FrequentCell,
-    GridCounts,
     Part,
     RankedCells,
 )
@@ -47,95 +41,7 @@ from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
 from dpframe.release.winners import Contest
 from dpframe.release.winners_first import CHOICE_SHARE, WinnersFirst
-
-_SYMBOLS = {
-    "add": "+",
-    "plus": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "integer_divide": "//",
-    "floor_divide": "//",
-    "modulo": "%",
-    "floor_modulo": "%",
-    "equal": "=",
-    "not_equal": "<>",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "and": "AND",
-    "or": "OR",
-    "concat_operator": "||",
-}
-
-
-def expr_text(expr: Expr, names: Mapping[str, str] | None = None) -> str:
-    """An expression in the words of SQL; `names` says what columns of the plan stand for."""
-
-    def text(inner: Expr) -> str:
-        return expr_text(inner, names)
-
-    match expr:
-        case Column():
-            return (names or {}).get(expr.name, expr.name)
-        case Literal():
-            return _constant(expr.value)
-        case Call("not", (Call("is_null", (arg,)),)):
-            return f"{text(arg)} IS NOT NULL"
-        case Call("is_null", (arg,)):
-            return f"{text(arg)} IS NULL"
-        case Call("convert", (arg,), params):
-            return f"CAST({text(arg)} AS {params[-1]})"
-        case Call("case", args):
-            arms = " ".join(
-                f"WHEN {text(args[i])} THEN {text(args[i + 1])}" for i in range(0, len(args) - 1, 2)
-            )
-            return f"CASE {arms} ELSE {text(args[-1])} END"
-        case Call("in", (arg,), params):
-            return f"{text(arg)} IN ({', '.join(map(_constant, params))})"
-        case Call("bins", (arg,), (bins, edges, _)):
-            return f"{bins or len(edges) - 1:,} bins of {text(arg)}"
-        case Call() if expr.function in _SYMBOLS:
-            return "(" + f" {_SYMBOLS[expr.function]} ".join(map(text, expr.args)) + ")"
-        case Call():
-            inside = [*map(text, expr.args), *map(_constant, expr.params)]
-            return f"{expr.function.upper()}({', '.join(inside)})"
-        case AggregateCall():
-            inner = ", ".join(map(text, expr.args)) or "*"
-            distinct = "DISTINCT " if expr.distinct else ""
-            where = f" FILTER (WHERE {text(expr.where)})" if expr.where is not None else ""
-            return f"{expr.name}({distinct}{inner}){where}"
-    return type(expr).__name__
-
-
-def _constant(value: object) -> str:
-    match value:
-        case None:
-            return "NULL"
-        case datetime():
-            return f"TIMESTAMP '{value}'"
-        case date():
-            return f"DATE '{value}'"
-        case str():
-            return "'" + value.replace("'", "''") + "'"
-    return repr(value)
-
-
-def unit_text(table: Table, column: str = "") -> str:
-    """What is protected, in words; `column` is what a unit that tables share is called."""
-    if table.public:
-        return "nothing: the table is public"
-    if isinstance(table.unit, Row):
-        unit = "one row"
-    else:
-        unit = f"all rows of one {column or table.unit.column}, weighing at most {table.max_rows:,} rows"
-    relation = {
-        "add_remove": "added or removed",
-        "replace": f"replaced (of {table.size or 0:,}, a public number)",
-    }[table.neighbors]
-    return f"{unit}, {relation}"
-
+from dpframe.release.words import expr_text, mode_text, part_text, unit_text
 
 _SORTED = (Sort, Limit)
 """A projection on top of these only drops the columns that existed to sort by."""
@@ -205,49 +111,6 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
     return type(node).__name__
 
 
-def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
-    """A part in words."""
-    where = f" where {expr_text(part.condition, names)}" if part.condition is not None else ""
-    match part:
-        case CountRows():
-            return f"count of rows{where}"
-        case CountDistinct():
-            return f"count of different values of {expr_text(part.expr)}{where}"
-        case CountUnits():
-            return f"count of units{where}"
-        case CodedSum():
-            centre = f" - {part.coding.value(part.centre):g}" if part.centre else ""
-            low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
-            return (
-                f"sum of {expr_text(part.expr, names)}{centre} in [{low:,.6g}, {high:,.6g}]{where}"
-            )
-        case FrequentCell():
-            # Days are numbered, and listed values too: what they are the numbers of is meant.
-            coded = isinstance(part.expr, Call) and part.expr.function in ("case", "day_number")
-            read = [(names or {}).get(c, c) for c in columns_of(part.expr)]
-            value = ", ".join(read) if coded else expr_text(part.expr, names)
-            return f"most frequent {value}{where}, chosen among {part.size:,} values"
-        case RankedCells():
-            levels, steps = part.levels, len(rounds(part.levels))
-            listed = ", ".join(f"{float(level):g}" for level in levels)
-            which = f"quantile{'s' * (len(levels) > 1)} {listed}"
-            between = f"chosen among {part.inside:,} cells, in {steps} round{'s' * (steps > 1)}"
-            return f"{which} of {expr_text(part.expr, names)}{where}, {between}"
-        case GridCounts():
-            low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
-            between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
-            return f"counts of {expr_text(part.expr, names)} in {between}{where}"
-    return type(part).__name__
-
-
-def mode_text(law: ModeSelection, part: Part, step: float, groups: int) -> str:
-    """How many rows the chosen value may have less than the most frequent one."""
-    assert isinstance(part, FrequentCell)
-    rows = law.error(0.95, part.size, groups) * step
-    every = " in all groups" if groups > 1 else ""
-    return f"with 95% confidence{every} no value has over {number(rows, rows)} rows more than it"
-
-
 def explain(
     compiled: Compiled, offer: Offer | None, cost: str, remains: str, winners: str = ""
 ) -> str:
@@ -300,7 +163,7 @@ def _written(part: Part, compiled: Compiled) -> dict[str, str]:
     """What the user calls columns that were derived, as far as it was written down."""
     if isinstance(compiled.source, Stored):
         return {}
-    exprs = [part.expr] if isinstance(part, CodedSum) else []
+    exprs = [part.expr] if isinstance(part, CodedSum | Blend) else []
     exprs += [part.condition] if part.condition is not None else []
     found = [e for whole in exprs for e in walk(whole) if isinstance(e, Column)]
     return {c.name: c.origin.text() for c in found if c.origin is not None}
@@ -388,8 +251,11 @@ def _noise_text(offer: Offer, index: int) -> str:
             f" error bars from counts around what is chosen, with {share * counted:.0%} of the cost"
         )
     error = law.half_width(0.95) * step
-    first = next(group[0] for group in offer.layout.together if index in group)
+    group = next(group for group in offer.layout.together if index in group)
     paid = f"with {share:.0%} of the cost"
-    if first != index:
-        paid = f"paid for by part {first + 1}: one unit moves both together no further than one"
+    if group[0] != index:
+        those = "both" if len(group) == 2 else f"all {len(group)}"
+        paid = (
+            f"paid for by part {group[0] + 1}: one unit moves {those} together no further than one"
+        )
     return f"{offer.noise} noise {paid}; 95% of the time within ± {number(error, error)}"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 from dpframe.aggregates.base import Aggregate, Recipe
@@ -27,7 +28,7 @@ from dpframe.mechanisms import (
     QuantileSelection,
 )
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.parts import CodedSum, Part, RankedCells, step_of
+from dpframe.plan.parts import Blend, CodedSum, Part, RankedCells, step_of
 from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
@@ -96,33 +97,45 @@ def kept_parts(parts: NoisyParts, version: str) -> dict[str, bytes]:
                 kept[key_of(layout.parts[i])] = encoded(law, times, values, layout.bits[i])
                 for part, levels in _each_level(layout.parts[i]):
                     kept[key_of(part)] = encoded_levels(levels)
-        for count, stored in _counts_from_ends(parts, keys):
+        for count, stored in _counts_from_sums(parts, keys):
             kept.setdefault(key_of(count), stored)
     return kept
 
 
-def _counts_from_ends(
+def _counts_from_sums(
     parts: NoisyParts, keys: Sequence[tuple[str, Typed]]
 ) -> Iterator[tuple[Part, bytes]]:
-    """The counts of rows that sums from both ends of a range know: their difference over it.
+    """The counts of rows that sums which are bounded together know: each row adds the bound to them.
 
-    A count is kept on a grid of powers of two, so it is multiplied with the nearest fraction of
-    that kind, which is off by less than one part in 2^40.
+    Of sums from both ends of a range one is negative. A count is kept on a grid of powers of two, so
+    it is multiplied with the nearest fraction of that kind, which is off by less than one part in
+    2^40.
     """
     compiled, layout = parts.compiled, parts.layout
-    for pair in layout.together:
-        part, law = layout.parts[pair[0]], parts.laws[pair[0]]
-        if len(pair) < 2 or not isinstance(part, CodedSum) or not isinstance(law, Law):
+    for group in layout.together:
+        part, law = layout.parts[group[0]], parts.laws[group[0]]
+        if not isinstance(part, CodedSum | Blend) or not isinstance(law, Law):
             continue
-        sides = [_summed(compiled, keys, parts.values[i], 1) for i in pair]
-        (first, times), (second, _) = [side for side in sides if side is not None] or [((), 0)] * 2
-        sign = 1 if part.centre == part.coding.low else -1
-        steps = (part.coding.high - part.coding.low) << layout.bits[pair[0]]
+        if len(group) < (3 if isinstance(part, Blend) else 2):
+            continue
+        added = [_summed(compiled, keys, parts.values[i], 1) for i in group]
+        sides = [each for each in added if each is not None]
+        if len(sides) < len(group):
+            continue
+        signs = [-1 if _is_negative(layout.parts[i]) else 1 for i in group]
+        steps = part.magnitude << layout.bits[group[0]]
         bits = _FACTOR_BITS + steps.bit_length()
         factor = round(Fraction(1 << bits, steps))
-        values = tuple(sign * (a - b) * factor for a, b in zip(first, second, strict=True))
+        rows = zip(*(values for values, _ in sides), strict=True)
+        values = tuple(sum(map(mul, signs, row)) * factor for row in rows)
         if values:
-            yield part.counted, encoded(law, 2 * times, values, bits, factor)
+            codes = part.codes if isinstance(part, Blend) else part
+            yield codes.counted, encoded(law, len(group) * sides[0][1], values, bits, factor)
+
+
+def _is_negative(part: Part) -> bool:
+    """Whether a sum is of how far values lie below the high end of their range."""
+    return isinstance(part, CodedSum) and part.centre == part.coding.high
 
 
 def _each_level(part: Part) -> Iterator[tuple[RankedCells, tuple[Fraction, ...]]]:
@@ -206,10 +219,10 @@ def reusable(
 ) -> NoisyParts | None:
     """The answer from parts that were measured before, or None if some are missing.
 
-    Sums over finer groups are noisier than a direct measurement, and a tree of counts that was
-    measured for other quantiles is noisier than choosing. They are used only where the deviation of
-    each aggregate stays within `limits` (what the cost that was said would buy), or where no cost
-    was said.
+    Sums over finer groups are noisier than a direct measurement, a tree of counts that was measured
+    for other quantiles is noisier than choosing, and so may be a mean from what was measured for a
+    variance. They are used only where the deviation of each aggregate stays within `limits` (what
+    the cost that was said would buy), or where no cost was said.
     """
     if compiled.sets:
         return _joined(
@@ -268,9 +281,11 @@ def _found_in(
                     yield _some_levels(joint, levels, part.levels, compiled.groups)
 
     options: list[dict[int, tuple[float, Recipe]]] = []
-    for (name, _), choices in zip(compiled.aggregates, options_for(compiled), strict=True):
+    own = options_for(compiled)
+    every = options_for(compiled, of_any_blends=True)
+    for (name, _), choices, more in zip(compiled.aggregates, own, every, strict=True):
         usable: dict[int, tuple[float, Recipe]] = {}
-        for pick, recipe in enumerate(choices):
+        for pick, recipe in enumerate(more):
             looked = {role: look(part) for role, part in recipe.parts.items()}
             there = {role: found for role, found in looked.items() if found is not None}
             if len(there) < len(looked):
@@ -284,7 +299,8 @@ def _found_in(
             )
             derived = any(found.derived for found in there.values())
             coarser = not _is_chosen(recipe) and any(map(_is_chosen, choices))
-            if (derived or coarser) and limits is not None and deviation > limits[name]:
+            worse = derived or coarser or pick >= len(choices)
+            if worse and limits is not None and deviation > limits[name]:
                 continue
             # Of two that are as good, the one with the numbers that were released themselves.
             usable[pick] = deviation * (1 + 1e-6 * derived), recipe

@@ -15,9 +15,9 @@ from dpframe.errors import ParameterError
 from dpframe.mechanisms import ModeSelection, Source
 from dpframe.plan.nodes import aggregate_of
 from dpframe.release.display import html_table, text_table
-from dpframe.release.explain import expr_text, mode_text
 from dpframe.release.intervals import intervals, mode_columns, redraws
 from dpframe.release.noisy import ROW, NoisyParts, finish
+from dpframe.release.words import expr_text, mode_text
 
 CONFIDENCE = 0.95
 """The confidence of `errors` and of what is displayed."""

@@ -38,10 +38,16 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 import dpframe as dp
 from dpframe.aggregates import tree
 from dpframe.aggregates.compile import Compiled, compile_plan
-from dpframe.aggregates.layout import Layout, layout_for, layout_to_choose_by
+from dpframe.aggregates.layout import Layout, layout_for, layout_to_choose_by, options_for
 from dpframe.bounds.keys import ChosenKeys
 from dpframe.bounds.lower import Lowering
-from dpframe.bounds.sensitivity import COUNT_BITS, EACH_GROUP
+from dpframe.bounds.sensitivity import (
+    COUNT_BITS,
+    EACH_GROUP,
+    bounded_together,
+    extra_bits,
+    sensitivity_of,
+)
 from dpframe.declare import Table, declare
 from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
@@ -51,7 +57,7 @@ from dpframe.errors import QueryError
 from dpframe.mechanisms import ThresholdedGaussian
 from dpframe.plan.exprs import Call, walk
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, chain
-from dpframe.plan.parts import ChosenCells, CodedSum, GridCounts
+from dpframe.plan.parts import Blend, ChosenCells, CodedSum, GridCounts
 from dpframe.plan.sqltext import duckdb_name
 from dpframe.release.selection import Selection, most_keys, pure_selection
 
@@ -199,6 +205,7 @@ class Harness:
         if weighted and not compiled.private and mark % 4 == 0:
             parts = [p for p in layouts[0].parts if not isinstance(p, GridCounts)]
             layouts.append(layout_to_choose_by(compiled, parts))
+        layouts += [found for norm in NORMS if (found := layout_of_blends(compiled, norm))]
         for layout in layouts:
             norm = layout.context.norm
             if norm == 2 and not weighted and layout.parts == layouts[0].parts:
@@ -223,6 +230,7 @@ class Harness:
             if alone and compiled.table.neighbors == "add_remove":
                 self.seen["scored"] += 1
                 in_one_direction(layout, before, after)
+            self.seen["blended"] += any(isinstance(p, Blend) for p in layout.parts)
             self.seen["chosen"] += any(isinstance(p, ChosenCells) for p in layout.parts)
             for (engine, which), found in exact.items():
                 same(f"{engine}, {which}", found, after if which == "neighbour" else before)
@@ -305,6 +313,17 @@ def with_some_keys(
     some = keys.filter(pl.int_range(pl.len()) % (2 + mark % 2) == 0)
     chosen = ChosenKeys(some, 1, 1)
     return {engine: compiled.with_keys(chosen) for engine, compiled in plans.items()}
+
+
+def layout_of_blends(compiled: Compiled, norm: int) -> Layout | None:
+    """The blends that a query may measure, whether or not the layout of the norm takes them."""
+    recipes = (recipe for choices in options_for(compiled) for recipe in choices)
+    parts = tuple({p: None for r in recipes for p in r.parts.values() if isinstance(p, Blend)})
+    context = compiled.context(norm)
+    claims = tuple(sensitivity_of(part, context) for part in parts)
+    bits = tuple(extra_bits(part, context) for part in parts)
+    together = bounded_together(parts, context)
+    return Layout(context, (), parts, claims, bits, (), 0.0, together) if parts else None
 
 
 @contextmanager
@@ -429,7 +448,7 @@ def functions_of(compiled: Compiled) -> Iterator[str]:
     exprs += [compiled.where] if compiled.where is not None else []
     for part in layout_for(compiled, 1).parts:
         exprs += [part.condition] if part.condition is not None else []
-        exprs += [part.expr] if isinstance(part, CodedSum | GridCounts) else []
+        exprs += [part.expr] if isinstance(part, CodedSum | Blend | GridCounts) else []
     for node in chain(compiled.plan):
         if isinstance(node, Filter):
             exprs.append(node.predicate)

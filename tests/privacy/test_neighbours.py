@@ -31,7 +31,7 @@ from dpframe.engines.base import Engine, request_for
 from dpframe.errors import DeclarationError, QueryError
 from dpframe.mechanisms.measured_quantiles import rows_between
 from dpframe.plan.functions import FUNCTIONS
-from dpframe.plan.parts import ChosenCells, CodedSum, CountUnits
+from dpframe.plan.parts import Blend, ChosenCells, CodedSum, CountUnits
 from dpframe.plan.surroundings import edges_around
 
 CASES = 2000
@@ -47,7 +47,8 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     run(CASES // SHARDS, 7919 * shard, harness, shrink=False)
     assert harness.seen["cases"] >= CASES // SHARDS
     assert harness.seen["accepted"] >= LEAST_ACCEPTED * harness.seen["cases"]
-    for kind in ("grouped", "weighted", "replaced", "released", "private", "scored", "chosen"):
+    kinds = ("grouped", "weighted", "replaced", "released", "private", "scored", "chosen")
+    for kind in (*kinds, "blended"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
@@ -112,6 +113,18 @@ def test_the_harness_finds_parts_that_are_not_bounded_together(
 
     monkeypatch.setattr(laying_out, "bounded_together", everything)
     with pytest.raises(Broken, match="claimed"):
+        run(400, 3, Harness(), shrink=False)
+
+
+def test_the_harness_finds_blends_that_add_up_to_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by itself keeps to its bound: a square from the high end, and a product of the whole."""
+    usual = Blend.terms.fget  # type: ignore[attr-defined]
+
+    def terms(part: Blend) -> Any:
+        return (part.magnitude, 0, 0) if part.above == 1 else usual(part)
+
+    monkeypatch.setattr(Blend, "terms", property(terms))
+    with pytest.raises(Broken, match=r"Blend.* and Blend.* claimed"):
         run(400, 3, Harness(), shrink=False)
 
 

@@ -49,6 +49,8 @@ SELECT COUNT(*), COUNT(DISTINCT score), AVG(age), COUNT(DISTINCT age) / COUNT(ag
 SELECT VAR_POP(age), VAR_SAMP(cost), VARIANCE(score), STDDEV(change), STDDEV_POP(age), STDDEV_SAMP(cost) FROM visits;
 -- variances by group, with FILTER
 SELECT sex, COUNT(*) AS n, VAR_SAMP(age) FILTER (WHERE score > 0) AS v, STDDEV(cost / 1000) AS d FROM visits GROUP BY sex;
+-- a count, a mean and a deviation of the same values, from three sums
+SELECT sex, COUNT(age) AS n, SUM(age) AS total, AVG(age) AS mean, STDDEV(age) AS d FROM visits GROUP BY sex;
 -- a deviation over a mean
 SELECT STDDEV(cost) / AVG(cost) AS variation FROM visits WHERE age > 20;
 -- skewness and kurtosis
