@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.aggregates.base import Levels
 from dpframe.aggregates.tree import Floats, Tree
+from dpframe.plan.coding import Coding
 from dpframe.plan.parts import GRAINS, RankedCells
 from dpframe.plan.surroundings import Surroundings
 
@@ -53,8 +54,8 @@ class Rank:
         places = np.empty(normals.shape)
         for group, drawn in enumerate(normals.T):
             edge = np.searchsorted(scores[group], drawn).clip(1, self.tree.size)
-            ends = (gaps[group][e] - drawn * noise[e] for e in (edge - 1, edge))
-            places[:, group] = self._codes(edge, *ends)
+            # Nothing says where in its cell it lies, so an interval takes whole cells.
+            places[:, group] = _end_of(drawn, edge - 1, edge, self.tree.width, self.tree.coding)
         return np.where(ranks[:, -1] >= 1, places, np.nan)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
@@ -126,14 +127,12 @@ class ChosenRank:
         scores = self._missing(around, deviations[-1])
         rising = np.maximum.accumulate(scores, axis=1)
         falling = np.minimum.accumulate(scores[:, ::-1], axis=1)[:, ::-1]
-        # Of whole numbers, the last one before an edge is meant.
-        before = 1 if self.chosen.coding.is_integer else 0
         places = np.empty(normals.shape)
         for group, drawn in enumerate(normals.T):
             left = np.searchsorted(rising[group], drawn, side="left").clip(1, last) - 1
             right = np.searchsorted(falling[group], drawn, side="right").clip(1, last)
-            lowest, highest = (edges[group][i] * self.chosen.width for i in (left, right))
-            places[:, group] = np.where(drawn < 0, lowest, highest - before)
+            first, end = edges[group][left], edges[group][right]
+            places[:, group] = _end_of(drawn, first, end, self.chosen.width, self.chosen.coding)
         return np.where(around.counts.sum(axis=1) >= 1, places, np.nan)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
@@ -194,6 +193,16 @@ class Outermost:
 def _scores(gaps: Floats, noise: Floats, sure: Floats) -> Floats:
     """Gaps in deviations of their noise; where there is none, what is sure."""
     found: Floats = np.where(noise > 0, gaps / np.where(noise > 0, noise, 1), sure)
+    return found
+
+
+def _end_of(drawn: Floats, left: Any, right: Any, width: int, coding: Coding) -> Floats:
+    """The end of a cell that is further out: left of it for draws below the middle, else right.
+
+    Of whole numbers, the last one before an edge is meant.
+    """
+    before = 1 if coding.is_integer else 0
+    found: Floats = np.where(drawn < 0, left * float(width), right * float(width) - before)
     return found
 
 

@@ -309,7 +309,8 @@ def test_times_have_error_bars_of_their_own_kind() -> None:
 
 # --- accuracy --------------------------------------------------------------------------------------
 
-GROUPS, EACH = 2_000, 400
+GROUPS, EACH, RUNS = 250, 400, 8
+"""With more groups, cells would be wider than error bars, which take whole cells."""
 VALUES = RANDOM.gamma(2, 100, EACH).clip(0, 1_000)
 MANY = pl.DataFrame(
     {
@@ -361,9 +362,7 @@ def test_intervals_cover_over_two_thousand_releases(
     opened = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
     opened._source = Stream(1)  # the same noise in every run
     opened.register("t", MANY, columns=columns, unit=unit)
-    found = opened.sql(asked, **cost)
-    assert any(isinstance(p, RankedCells) for p in found._parts.layout.parts) == chosen
-    bounds = found.intervals(0.95)
+    bounds = released(opened, asked, cost, chosen)
     truth = TRUTH
     if "last" in names:  # how many rows lie beyond it depends on the scale of the noise
         without_noise(monkeypatch)
@@ -371,7 +370,18 @@ def test_intervals_cover_over_two_thousand_releases(
         truth = TRUTH | {"last": last}
     for name in names:
         covered = covers(bounds, name, truth[name])
-        assert 0.93 <= covered <= 0.98, (name, covered)
+        # Ends of whole cells are further out than need be, most of all for a difference of two.
+        assert 0.93 <= covered <= (0.99 if name in ("low", "iqr") else 0.98), (name, covered)
+
+
+def released(opened: dp.Session, asked: str, cost: dict[str, Any], chosen: bool) -> pl.DataFrame:
+    """The error bars of 2,000 releases."""
+    bounds = []
+    for _ in range(RUNS):
+        found = opened.sql(asked, fresh=True, **cost)
+        assert any(isinstance(p, RankedCells) for p in found._parts.layout.parts) == chosen
+        bounds.append(found.intervals(0.95))
+    return pl.concat(bounds)
 
 
 def covers(bounds: pl.DataFrame, name: str, truth: float) -> float:
@@ -390,17 +400,18 @@ def test_intervals_of_few_quantiles_cover_at_least_at_their_rate(
 ) -> None:
     """They end at edges of cells, which is further out than need be: they may cover more.
 
-    A difference of two takes each place at the far end of its cell, so it covers the most.
+    The fewer quantiles, the wider the cells are at the ends of the bars. A difference of two takes
+    each place at the far end of its cell, so it covers the most.
     """
     columns = {"g": dp.Range(0, GROUPS - 1, nullable=False), "x": dp.Range(0, 1_000)}
     opened = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
     opened._source = Stream(1)
     opened.register("t", MANY, columns=columns)
     listed = ", ".join(f"{QUANTILES[name]} AS {name}" for name in names)
-    bounds = opened.sql(f"SELECT g, {listed} FROM t GROUP BY g", **cost).intervals(0.95)
+    bounds = released(opened, f"SELECT g, {listed} FROM t GROUP BY g", cost, chosen=True)
     for name in names:
         covered = covers(bounds, name, TRUTH[name])
-        assert 0.93 <= covered <= 0.998, (name, covered)
+        assert 0.93 <= covered <= (0.995 if name == "iqr" else 0.99), (name, covered)
 
 
 HEAPED = {
