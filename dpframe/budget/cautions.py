@@ -19,7 +19,8 @@ def warn_of(loss: Loss, size: int | None, ledger: Ledger, budget: Budget) -> Non
     and what remains. What the ledger will refuse is not warned of.
     """
     refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
-    if refused or not ledger.filter.admits(ledger.spent, loss):
+    after = ledger.filter.after(ledger.spent, loss)
+    if refused or not ledger.filter.holds(after):
         return  # the charge will say so
     level = _level_of_caller()
     if math.isfinite(loss.epsilon) and loss.epsilon > 1:
@@ -36,7 +37,7 @@ def warn_of(loss: Loss, size: int | None, ledger: Ledger, budget: Budget) -> Non
             PrivacyWarning,
             stacklevel=level,
         )
-    room = ledger.filter.room(ledger.filter.after(ledger.spent, loss)).epsilon
+    room = ledger.filter.room(after).epsilon
     if budget.epsilon is not None and room < budget.epsilon / 10:
         warnings.warn(
             f"the budget is nearly gone: epsilon {float(room):.3g} remains",

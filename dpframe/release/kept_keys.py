@@ -42,6 +42,12 @@ def canonical_names(keys: Sequence[tuple[str, Typed]]) -> list[str]:
     return [name for name, _ in sorted(keys, key=lambda key: canonical(key[1].expr))]
 
 
+def canonical_order(frame: pl.DataFrame, names: list[str]) -> list[int]:
+    """The numbers of the rows of groups, in the order of these keys."""
+    rows = frame.select(names).with_row_index("__dpframe_row")
+    return rows.sort(names, nulls_last=True)["__dpframe_row"].to_list()
+
+
 def kept_keys(compiled: Compiled, version: str) -> dict[str, bytes]:
     """What to store after keys were chosen."""
     chosen = compiled.chosen

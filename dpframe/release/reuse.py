@@ -33,6 +33,7 @@ from dpframe.release.kept_keys import (
     MOST_KEPT,
     Find,
     canonical_names,
+    canonical_order,
     chosen_words,
     table_words,
 )
@@ -191,14 +192,17 @@ def _summed(
         return _added(each, cells), len(each)
     frame = compiled.frame
     names = canonical_names(keys)
+    if len(keys) == len(compiled.keys):  # nothing is added up
+        order = canonical_order(frame, names)
+        return tuple(itertools.chain.from_iterable(each[row] for row in order)), 1
     groups: dict[tuple[Any, ...], list[tuple[int, ...]]] = {}
     for row, of_group in zip(frame.select(names).iter_rows(), each, strict=True):
         groups.setdefault(row, []).append(of_group)
     sizes = {len(members) for members in groups.values()}
     if len(sizes) > 1:
         return None  # groups of different sizes would have different noise
-    order = frame.select(names).unique().sort(names, nulls_last=True)
-    added = [_added(groups[row], cells) for row in order.iter_rows()]
+    fewer = frame.select(names).unique().sort(names, nulls_last=True)
+    added = [_added(groups[row], cells) for row in fewer.iter_rows()]
     return tuple(itertools.chain.from_iterable(added)), next(iter(sizes), 1)
 
 
@@ -368,10 +372,9 @@ def _in_query_order(compiled: Compiled, values: tuple[int, ...]) -> tuple[int, .
     """From the canonical order of groups to that of this query's keys."""
     if not compiled.keys or not values:
         return values
-    names = canonical_names(compiled.keys)
-    order = compiled.frame.with_row_index("__dpframe_row").sort(names, nulls_last=True)
-    placed: list[tuple[int, ...]] = [()] * order.height
-    each = _by_group(values, len(values) // order.height)
-    for row, of_group in zip(order["__dpframe_row"].to_list(), each, strict=True):
+    order = canonical_order(compiled.frame, canonical_names(compiled.keys))
+    placed: list[tuple[int, ...]] = [()] * len(order)
+    each = _by_group(values, len(values) // len(order))
+    for row, of_group in zip(order, each, strict=True):
         placed[row] = of_group
     return tuple(itertools.chain.from_iterable(placed))

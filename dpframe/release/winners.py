@@ -29,7 +29,7 @@ from dpframe.release.choice import (
     linear_terms,
 )
 from dpframe.release.cost import predicted_lead
-from dpframe.release.kept_keys import Find, canonical_names, table_words
+from dpframe.release.kept_keys import Find, canonical_names, canonical_order, table_words
 from dpframe.release.noisy import ROW, NoisyParts, finish, keys_alone
 from dpframe.release.offer import Offer
 
@@ -120,8 +120,7 @@ class Contest:
     def _order(self) -> list[int]:
         """Groups in an order that does not depend on how the query lists its keys."""
         names = canonical_names(self.compiled.keys)
-        rows = self.compiled.frame.with_row_index("__dpframe_row").sort(names, nulls_last=True)
-        return rows["__dpframe_row"].to_list()
+        return canonical_order(self.compiled.frame, names)
 
     def _place(self, version: str) -> str:
         compiled, layout = self.compiled, self.ballot.layout
