@@ -11,6 +11,7 @@ from operator import add
 import polars as pl
 
 from dpframe.aggregates.base import Recipe
+from dpframe.aggregates.moments import LARGEST, SMALLEST
 from dpframe.declare import Table
 from dpframe.plan.parts import Blend, CodedSum, CountRows, Part
 
@@ -97,9 +98,13 @@ class Blends:
 def blends_of(codes: CodedSum, table: Table) -> Blends | None:
     """The blends of values that a part adds up, where they are bounded together.
 
-    They are not where units are replaced. A public table needs no noise, so nothing is gained.
+    They are not where units are replaced. A public table needs no noise, so nothing is gained. Of
+    ranges whose squares are no floats there is no variance.
     """
-    if table.public or table.neighbors != "add_remove":
+    coding = codes.coding
+    half_width = coding.value(coding.magnitude(coding.centre))
+    is_a_float = SMALLEST <= half_width <= LARGEST
+    if table.public or table.neighbors != "add_remove" or not is_a_float:
         return None
     found = Blend.of(replace(codes, centre=0), table.max_rows)
     return None if found is None else Blends(*found)

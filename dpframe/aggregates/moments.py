@@ -18,7 +18,7 @@ from dpframe.plan.parts import CodedSum, CountRows, Part
 UNSURE = Domain(Type.FLOAT)
 """The result of what has no value for a group of too few rows: then it is NULL."""
 
-_SMALLEST, _LARGEST = 1e-50, 1e50
+SMALLEST, LARGEST = 1e-50, 1e50
 """Half widths of ranges whose fourth powers, and products of those with noise, are floats."""
 
 
@@ -72,11 +72,11 @@ def centred(call: AggregateCall, index: int, scope: Scope) -> Centred:
     number = Call("cast", (call.args[index],), ("DOUBLE",), place=call.place)
     middle = literal(coding.value(coding.centre))
     found = Centred(value, Call("subtract", (number, middle), place=call.place), coding)
-    if not _SMALLEST <= found.half_width <= _LARGEST:
+    if not SMALLEST <= found.half_width <= LARGEST:
         raise refused(
             call,
             "has a range whose powers leave that of floats",
-            why=f"half of it is {found.half_width:.3g}, not between {_SMALLEST:g} and {_LARGEST:g}",
+            why=f"half of it is {found.half_width:.3g}, not between {SMALLEST:g} and {LARGEST:g}",
             fix=f"count in other units: {call.name}(x / {found.half_width:.0e})",
             kind=UnboundedError,
         )
