@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -79,6 +79,10 @@ class NoisyParts:
     laws: tuple[Noise | MeasuredQuantiles | ModeSelection | None, ...]
     """None for a part that no unit can change: it needs no noise."""
     values: tuple[tuple[int, ...], ...]
+    _known: dict[int, np.ndarray] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
+    """Estimates that were asked for before: those of a grid are a million numbers."""
 
     def width(self, index: int) -> int:
         """How many integers of a part there are for each group.
@@ -90,9 +94,15 @@ class NoisyParts:
 
     def estimates(self, index: int) -> np.ndarray:
         """A part in units of value: one number per group, or one row of cells for a grid."""
+        if index not in self._known:
+            self._known[index] = self._estimates(index)
+            self._known[index].flags.writeable = False
+        return self._known[index]
+
+    def _estimates(self, index: int) -> np.ndarray:
         part, step = self.layout.parts[index], self.layout.step(index)
         with np.errstate(over="ignore"):  # beyond the largest float it is infinite, and no error
-            found = np.array([float(v) for v in self.values[index]])
+            found = np.array(self.values[index], dtype=float)
             if not isinstance(part, GridCounts):
                 return found * step
             rows = found.reshape(-1, self.width(index))
