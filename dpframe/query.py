@@ -103,7 +103,7 @@ class Query:
         if not fresh and self._is_free(compiled, said):
             free = "nothing: every part was measured before (fresh=True measures again)"
             return explain(compiled, None, free, str(room))
-        if not cost.is_said and not self._asking.default_share and not compiled.table.public:
+        if not self.has_cost(cost) and not compiled.table.public:
             unsaid = "to be said: explain(epsilon=0.1) shows the noise and its error"
             return explain(compiled, None, unsaid, str(room))
         offer = said or self._offer(compiled, cost)

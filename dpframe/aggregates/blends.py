@@ -101,9 +101,7 @@ def blends_of(codes: CodedSum, table: Table) -> Blends | None:
     They are not where units are replaced. A public table needs no noise, so nothing is gained. Of
     ranges whose squares are no floats there is no variance.
     """
-    coding = codes.coding
-    half_width = coding.value(coding.magnitude(coding.centre))
-    is_a_float = SMALLEST <= half_width <= LARGEST
+    is_a_float = SMALLEST <= codes.coding.half_width <= LARGEST
     if table.public or table.neighbors != "add_remove" or not is_a_float:
         return None
     found = Blend.of(replace(codes, centre=0), table.max_rows)

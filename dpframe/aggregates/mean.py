@@ -74,7 +74,7 @@ class Mean(Aggregate):
 
         # The count's noise moves the mean by (mean - middle) / n. Where the mean lies is private;
         # half-way between the middle and an end is assumed for the split of the budget.
-        half_width = coding.value(coding.magnitude(coding.centre))
+        half_width = coding.half_width
         centred = Recipe(
             {"deviations": deviations, "count": CountRows(self.present)},
             {"deviations": 1.0, "count": half_width / 2},

@@ -39,7 +39,7 @@ class Centred:
     @property
     def half_width(self) -> float:
         """The largest deviation."""
-        return self.coding.value(self.coding.magnitude(self.coding.centre))
+        return self.coding.half_width
 
     @property
     def low(self) -> float:

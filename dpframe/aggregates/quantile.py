@@ -71,8 +71,8 @@ class Quantile(Aggregate):
 
     For few quantiles choosing is several times as accurate; for many, or on few cells, the tree is.
     The recipe with the smaller predicted error of ranks, error bars counted in, is taken by all
-    quantiles of a column, so that they never cross. Small ranges of integers and dates have a cell for each value; in wider
-    cells rows are taken to lie evenly.
+    quantiles of a column, so that they never cross. Small ranges of integers and dates have a cell
+    for each value; in wider cells rows are taken to lie evenly.
 
     MIN and MAX are the values that about as many rows lie beyond as three standard deviations of
     the noise in that count: the very first and last row are what privacy hides. Where the noisy

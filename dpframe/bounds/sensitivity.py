@@ -282,14 +282,13 @@ def _weighted_in_each_group(part: Part, context: Context) -> Sensitivity:
         case CountRows() | CountDistinct():
             kind = "rows" if isinstance(part, CountRows) else "values"
             each, what = rows, f"in each group, one unit weighs at most {rows:,} {kind}"
-        case CodedSum():
-            low, high = part.coding.low - part.centre, part.coding.high - part.centre
-            size = max(high, 0) - min(low, 0) if replaced else part.magnitude
+        case CodedSum() | Blend():
+            size = part.magnitude
+            if isinstance(part, CodedSum) and replaced:
+                low, high = part.coding.low - part.centre, part.coding.high - part.centre
+                size = max(high, 0) - min(low, 0)
             each = rows * size
             most = _value(part, size)
-            what = f"in each group, one unit weighs at most {rows:,} rows of at most {most} each"
-        case Blend():
-            each, most = rows * part.magnitude, _value(part, part.magnitude)
             what = f"in each group, one unit weighs at most {rows:,} rows of at most {most} each"
         case _:
             raise InternalError(f"no bound in each group for a {type(part).__name__}")

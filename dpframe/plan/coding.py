@@ -54,6 +54,11 @@ class Coding:
         """The largest distance of a code from `centre`; at least 1, so that noise has a scale."""
         return max(abs(self.low - centre), abs(self.high - centre), 1)
 
+    @property
+    def half_width(self) -> float:
+        """The largest distance of a value from the middle."""
+        return self.value(self.magnitude(self.centre))
+
     def value(self, code: int | Fraction) -> float:
         """The number that a code stands for."""
         return float(Fraction(code) / self.scale)

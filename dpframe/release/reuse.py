@@ -232,8 +232,10 @@ def reusable(
         return _joined(
             compiled, [reusable(one, find, version, limits) for one in compiled.groupings]
         )
+    own, every = options_for(compiled), options_for(compiled, of_any_blends=True)
+    options = list(zip(own, every, strict=True))
     for norm in (1, 2):
-        found = _found_in(compiled, find, version, norm, limits)
+        found = _found_in(compiled, options, find, version, norm, limits)
         if found is not None:
             return found
     return None
@@ -263,8 +265,18 @@ def _joined(compiled: Compiled, pieces: Sequence[NoisyParts | None]) -> NoisyPar
 
 
 def _found_in(
-    compiled: Compiled, find: Find, version: str, norm: int, limits: Mapping[str, float] | None
+    compiled: Compiled,
+    options: Sequence[tuple[Sequence[Recipe], Sequence[Recipe]]],
+    find: Find,
+    version: str,
+    norm: int,
+    limits: Mapping[str, float] | None,
 ) -> NoisyParts | None:
+    """The same, from parts of one norm.
+
+    Each aggregate has two lists of recipes: what the query would measure itself, and that with what
+    an earlier one may have measured.
+    """
     context = compiled.context(norm)
     key_of = part_keys(compiled, norm, version)
     known: dict[Part, Found | None] = {}
@@ -284,10 +296,8 @@ def _found_in(
                 if joint is not None:
                     yield _some_levels(joint, levels, part.levels, compiled.groups)
 
-    options: list[dict[int, tuple[float, Recipe]]] = []
-    own = options_for(compiled)
-    every = options_for(compiled, of_any_blends=True)
-    for (name, _), choices, more in zip(compiled.aggregates, own, every, strict=True):
+    usables: list[dict[int, tuple[float, Recipe]]] = []
+    for (name, _), (choices, more) in zip(compiled.aggregates, options, strict=True):
         usable: dict[int, tuple[float, Recipe]] = {}
         for pick, recipe in enumerate(more):
             looked = {role: look(part) for role, part in recipe.parts.items()}
@@ -308,8 +318,8 @@ def _found_in(
                 continue
             # Of two that are as good, the one with the numbers that were released themselves.
             usable[pick] = deviation * (1 + 1e-6 * derived), recipe
-        options.append(usable)
-    recipes = _of_families([found for _, found in compiled.aggregates], options)
+        usables.append(usable)
+    recipes = _of_families([found for _, found in compiled.aggregates], usables)
     if recipes is None:
         return None
     parts = tuple(dict.fromkeys(p for recipe in recipes for p in recipe.parts.values()))
