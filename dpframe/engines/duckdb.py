@@ -15,6 +15,7 @@ from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine, Request, withhold_rows
 from dpframe.engines.duckdb_parts import cells_sql, parts_sql
 from dpframe.engines.duckdb_rows import selected_sql, view_of
+from dpframe.engines.duckdb_sums import Way, bare_columns, ways_of
 from dpframe.engines.duckdb_text import sql_of, staged_sql
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
@@ -81,6 +82,11 @@ class DuckDBEngine(Engine):
 
     name = "DuckDB"
 
+    _beyond: frozenset[str] = frozenset()
+    """Columns that have to be clamped row by row before they are added up."""
+    _is_long = False
+    """Whether there were more rows than doubles add up exactly."""
+
     def __init__(
         self,
         relation: duckdb.DuckDBPyRelation,
@@ -104,7 +110,18 @@ class DuckDBEngine(Engine):
         return {c: duckdb_storage(str(t)) for c, t in zip(columns, types, strict=True)}
 
     def groups(self, request: Request) -> pl.DataFrame:
-        return self._run(parts_sql(request), stored_tables(request.source))
+        tables = stored_tables(request.source)
+        for way in ways_of(request, self._beyond):
+            if way is Way.DOUBLES and self._is_long:
+                continue
+            found = self._run(parts_sql(request, way), tables)
+            if not any(found[f"p{i}"].null_count() for i in range(len(request.parts))):
+                break
+            # Remembered to save time alone: whatever is tried, its result is vouched for.
+            if way is Way.UNCLAMPED:
+                self._beyond |= bare_columns(request)
+            self._is_long |= way is Way.DOUBLES
+        return found
 
     def cells(self, request: Request) -> pl.DataFrame:
         return self._run(cells_sql(request), stored_tables(request.source))

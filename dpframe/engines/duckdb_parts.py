@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
 from dpframe.declare import Table
 from dpframe.engines.base import TOO_WIDE, KeyFilter, Request, sum_that_counts
 from dpframe.engines.duckdb_rows import source_sql
+from dpframe.engines.duckdb_sums import Way, blend_sql, count_sql, sum_sql
 from dpframe.engines.duckdb_text import by_bytes, code_of, reader, sql_of, staged_sql, stored
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column, Expr
@@ -25,15 +27,15 @@ from dpframe.plan.parts import (
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 
-def parts_sql(request: Request) -> str:
-    """The one statement that measures every part."""
+def parts_sql(request: Request, way: Way = Way.INTEGERS) -> str:
+    """The one statement that measures every part; NULL is one that `way` does not know."""
     if request.table.unit_column is None:
-        return _row_level(request)
+        return _row_level(request, way)
     if any(isinstance(part, CountDistinct) for part in request.parts):
         return _different_values(request)
     if any(isinstance(part, CountUnits) for part in request.parts):
         return _by_unit_and_key(request)
-    return _corrected(request)
+    return _corrected(request, way)
 
 
 class _Inner:
@@ -73,35 +75,21 @@ class _Inner:
         return f"SELECT {listed} FROM {source}{kept}"
 
 
-def _part(part: Part, inner: _Inner) -> str:
-    """The exact integer of one part, over the rows of one group."""
+def _part(part: Part, inner: _Inner, way: Way = Way.INTEGERS) -> str:
+    """The exact integer of one part, over the rows of one group; NULL where `way` does not know it."""
+    table, column = inner.request.table, partial(inner.column, "c")
     if isinstance(part, CodedSum):
-        code = inner.column("c", code_of(part, inner.request.table))
-        total = f"COALESCE(SUM({code}), 0)"
-        return total if part.centre == 0 else f"({total} - {part.centre}::HUGEINT * COUNT({code}))"
+        return sum_sql(part, table, way, column)
     if isinstance(part, Blend):
-        return _blend(part, inner.column("c", code_of(part.codes, inner.request.table)))
+        return blend_sql(part, table, way, column)
     if isinstance(part, CountDistinct):
         return f"COUNT(DISTINCT {inner.column('d', _value(part, inner))})"
     if part.condition is None:
         return "COUNT(*)"
     summed = sum_that_counts(part, inner.request.parts)
     if summed is not None:
-        return f"COUNT({inner.column('c', code_of(summed, inner.request.table))})"
+        return count_sql(summed, table, way, column)
     return f"COUNT(*) FILTER (WHERE {inner.condition(part.condition)})"
-
-
-def _blend(part: Blend, code: str) -> str:
-    """A blend, from sums that the three of them share; a code is read once for all."""
-    above = f"(CAST({code} AS DOUBLE) - {duckdb_literal(float(part.coding.low))})"
-    # Inside the range the cast cannot fail. A row that WHERE drops may be computed first, whatever
-    # it holds; it must not raise.
-    square = f"TRY_CAST({above} * {above} * {duckdb_literal(part.ratio)} AS BIGINT)"
-    rows, codes, squares = part.terms
-    return (
-        f"({rows}::HUGEINT * COUNT({code}) + {codes}::HUGEINT * COALESCE(SUM({code}), 0)"
-        f" + ({squares}) * COALESCE(SUM({square}), 0))"
-    )
 
 
 def _value(part: CountDistinct, inner: _Inner) -> str:
@@ -116,9 +104,9 @@ def _value(part: CountDistinct, inner: _Inner) -> str:
     return f"CASE WHEN {sql_of(part.condition, inner.read)} THEN {value} END"
 
 
-def _row_level(request: Request) -> str:
+def _row_level(request: Request, way: Way) -> str:
     inner = _Inner(request)
-    parts = [f"{_part(part, inner)} AS p{i}" for i, part in enumerate(request.parts)]
+    parts = [f"{_part(part, inner, way)} AS p{i}" for i, part in enumerate(request.parts)]
     return (
         f"SELECT {', '.join([*request.key_names, *parts])} FROM ({inner.text()})"
         f"{_group_by(request.key_names)}"
@@ -169,14 +157,14 @@ def _by_unit_and_key(request: Request) -> str:
     )
 
 
-def _corrected(request: Request) -> str:
+def _corrected(request: Request, way: Way) -> str:
     """Add up all rows by keys as if every unit were light, and correct for the heavy ones.
 
     A unit with at most r rows is light in either norm, so only units with more (the suspects) go
     through the grouping by (unit, keys), which is what costs.
     """
     names, inner = request.key_names, _Inner(request)
-    whole = [f"{_part(part, inner)} AS w{i}" for i, part in enumerate(request.parts)]
+    whole = [f"{_part(part, inner, way)} AS w{i}" for i, part in enumerate(request.parts)]
     fixes, parts = [], []
     for i, bits in enumerate(request.bits):
         fixes.append(f"SUM({_scaled(i, request)} - v{i} * {1 << bits}) AS f{i}")

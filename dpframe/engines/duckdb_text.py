@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dpframe.declare import Table
 from dpframe.engines.storage import is_wide, unlisted_integer
 from dpframe.errors import InternalError
+from dpframe.plan.coding import ROUNDING, Coding
 from dpframe.plan.domains import (
     FIRST_DAY,
     FIRST_TIME,
@@ -172,6 +173,26 @@ def _microseconds(column: str, kind: str) -> str:
 def code_of(part: CodedSum, table: Table) -> str:
     """The integer code of a sum's expression, NULL where it adds nothing."""
     code = _integer_code(part, table) if part.coding.is_integer else _grid_code(part, table)
+    return _where_it_counts(code, part, table)
+
+
+def double_code_of(part: CodedSum, table: Table) -> str:
+    """The same of an expression on a grid, as a double that is a whole number."""
+    return _where_it_counts(_grid_code(part, table, in_doubles=True), part, table)
+
+
+def unclamped_code_of(part: CodedSum, table: Table) -> str | None:
+    """What `double_code_of` clamps to the range of codes, where a sum is of a column as it is stored.
+
+    It cannot fail: it is NaN or infinite where the column is, or where a code would be too large.
+    """
+    column = _plain_float_column(part.expr, table)
+    if column is None or part.condition is not None or part.coding.is_integer:
+        return None
+    return _rounded(stored(table, column), part.coding)
+
+
+def _where_it_counts(code: str, part: CodedSum, table: Table) -> str:
     if part.condition is None:
         return code
     return f"CASE WHEN {sql_of(part.condition, reader(table))} THEN {code} END"
@@ -185,27 +206,36 @@ def _integer_code(part: CodedSum, table: Table) -> str:
     return _integer(f"({value})", Domain(Type.INT, part.coding.low, part.coding.high), None, None)
 
 
-def _grid_code(part: CodedSum, table: Table) -> str:
+def _grid_code(part: CodedSum, table: Table, *, in_doubles: bool = False) -> str:
     """The ladder that clamps, scales and rounds in one go.
 
     Inside the bounds CAST rounds half to even and cannot fail; what lies outside gets the codes of
     the bounds; NaN, which DuckDB sorts above infinity, and NULL fall through to NULL.
     """
     coding, otherwise = part.coding, ""
+    ends = (coding.low, coding.high)
+    first, last = (duckdb_literal(float(end)) for end in ends) if in_doubles else map(str, ends)
     column = _plain_float_column(part.expr, table)
     if column is not None:
         # The ladder clamps as reading would, so the column need not be read first.
         value = stored(table, column)
-        otherwise = "" if table.domains[column].nullable else f" ELSE {coding.low}"
+        otherwise = "" if table.domains[column].nullable else f" ELSE {first}"
     else:
         value = f"CAST({sql_of(part.expr, reader(table))} AS DOUBLE)"
-    low, high = (duckdb_literal(coding.value(code)) for code in (coding.low, coding.high))
+    low, high = (duckdb_literal(coding.value(code)) for code in ends)
+    scaled = f"CAST({value} * {duckdb_literal(float(coding.scale))} AS BIGINT)"
     return (
         f"CASE WHEN {value} BETWEEN {low} AND {high}"
-        f" THEN CAST({value} * {duckdb_literal(float(coding.scale))} AS BIGINT)"
-        f" WHEN {value} < {low} THEN {coding.low}"
-        f" WHEN {value} <= {INFINITY} THEN {coding.high}{otherwise} END"
+        f" THEN {_rounded(value, coding) if in_doubles else scaled}"
+        f" WHEN {value} < {low} THEN {first}"
+        f" WHEN {value} <= {INFINITY} THEN {last}{otherwise} END"
     )
+
+
+def _rounded(value: str, coding: Coding) -> str:
+    """A number in codes, rounded half to even if it lies within 2^51 of them."""
+    constant = duckdb_literal(ROUNDING)
+    return f"(({value} * {duckdb_literal(float(coding.scale))} + {constant}) - {constant})"
 
 
 def _plain_float_column(expr: Expr, table: Table) -> str | None:

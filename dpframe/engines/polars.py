@@ -20,22 +20,23 @@ from dpframe.engines.base import (
 )
 from dpframe.engines.polars_exprs import (
     Read,
-    code_of,
+    as_integer,
     computed,
     polars_of,
     reader,
     row_mask,
-    square_of,
     stored,
+    summand_of,
     with_stages,
 )
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
+from dpframe.engines.polars_sums import Way, coded_at, part_of, way_for, with_squares
 from dpframe.engines.polars_weights import factor_of, heavy_units, scaled
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.parts import Blend, CodedSum, CountDistinct, CountUnits, GridCounts, Part
+from dpframe.plan.parts import Blend, CodedSum, CountDistinct, CountUnits, GridCounts
 from dpframe.plan.stages import Staging
 
 _INTEGER_BITS: dict[pl.DataType, tuple[int, bool]] = {
@@ -110,14 +111,14 @@ class PolarsEngine(Engine):
 
     def groups(self, request: Request) -> pl.DataFrame:
         if request.table.unit_column is None:
-            return self._row_level(request)
+            return self._totals(self._prepared(request), request, request.key_names)
         return self._weighted(request)
 
     def cells(self, request: Request) -> pl.DataFrame:
         (part,) = request.parts
         assert isinstance(part, GridCounts)
         rows = self._prepared(replace(request, parts=(part.codes,)))
-        cell = (pl.col("c0") - part.coding.low) // part.width
+        cell = (as_integer(pl.col("c0")) - part.coding.low) // part.width
         names, (bits,) = [*request.key_names, "cell"], request.bits
         count = (pl.len().cast(pl.Int128) * (1 << bits)).alias("p0")
 
@@ -131,7 +132,7 @@ class PolarsEngine(Engine):
         some = _of_suspects(rows, request)
         if some is None:
             return whole
-        pairs = self._grouped(some, request.only([]), ["u", *request.key_names], wide=False)
+        pairs = self._grouped(some, request.only([]), ["u", *request.key_names], Way.DOUBLES)
         heavy = heavy_units(_admitted(pairs, request), request).select("u", "m").drop_nulls("m")
         shrunk = pl.col("p0") * factor_of(request) // pl.col("m") - pl.col("p0")
         owned = counted(some, ["u", *names])
@@ -154,31 +155,29 @@ class PolarsEngine(Engine):
             pl.col(f"c{i}").cast(POLARS_TYPES[e.domain.type]) for i, e in enumerate(exprs)
         )
 
-    def _row_level(self, request: Request) -> pl.DataFrame:
-        return self._totals(self._prepared(request), request, request.key_names)
-
     def _totals(self, rows: pl.LazyFrame, request: Request, by: list[str]) -> pl.DataFrame:
-        """The parts of each group, in 64-bit sums where those are proven to hold them.
+        """The parts of each group, in the fastest sums that are proven to hold them.
 
-        Polars wraps silently. A sum of n codes of magnitude H is at most n * H, so the number of
-        rows of each group, measured along, tells afterwards whether its sums can have wrapped;
-        then they are measured again in 128 bits.
+        Doubles round and 64 bits wrap, both silently. No partial sum of n codes of magnitude H is
+        beyond n * H. So the number of rows of each group, measured along, tells afterwards whether
+        sums are exact; if one may not be, they are measured again.
         """
         sums = [p for p in request.parts if isinstance(p, CodedSum | Blend)]
         largest = max([max(p.coding.magnitude(), p.magnitude) for p in sums] or [1])
         known = isinstance(request.source, Stored) and self._rows is not None
-        if known and (self._rows or 0) * largest < 2**62:
-            return self._grouped(rows, request, by, wide=False)
-        found = self._grouped(rows, request, by, wide=False)
-        most = found["n"].max() if found.height else 0
-        if isinstance(most, int) and most * largest < 2**62:
-            return found
-        return self._grouped(rows, request, by, wide=True)
+        way = way_for((self._rows or 0) * largest if known else 0)
+        while True:
+            found = self._grouped(rows, request, by, way)
+            most = found["n"].max() if found.height else 0
+            needed = way_for(most * largest) if isinstance(most, int) else Way.DOUBLES
+            if needed.value <= way.value:
+                return found
+            way = needed
 
     def _grouped(
-        self, rows: pl.LazyFrame, request: Request, by: list[str], *, wide: bool
+        self, rows: pl.LazyFrame, request: Request, by: list[str], way: Way
     ) -> pl.DataFrame:
-        parts = [_part(i, request, wide).alias(f"p{i}") for i in range(len(request.parts))]
+        parts = [part_of(i, request, way).alias(f"p{i}") for i in range(len(request.parts))]
         columns = [pl.len().cast(pl.Int64).alias("n"), *parts]
         found = rows.group_by(by).agg(columns) if by else rows.select(columns)
         return found.collect(engine="streaming")
@@ -203,14 +202,14 @@ class PolarsEngine(Engine):
             columns.append(_unit(request.table).alias("u"))
         for i, part in enumerate(request.parts):
             if isinstance(part, CodedSum | Blend):
-                if _coded_at(i, request.parts) == i:
+                if coded_at(i, request.parts) == i:
                     codes = part.codes if isinstance(part, Blend) else part
-                    columns.append(code_of(codes, request.table).alias(f"c{i}"))
+                    columns.append(summand_of(codes, request.table).alias(f"c{i}"))
             elif isinstance(part, CountDistinct):
                 columns.append(_value(part, read).alias(f"d{i}"))
             elif part.condition is not None and sum_that_counts(part, request.parts) is None:
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
-        return _with_squares(computed(rows, columns) if columns else rows, request.parts)
+        return with_squares(computed(rows, columns) if columns else rows, request.parts)
 
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""
@@ -255,63 +254,6 @@ def _unit(table: Table) -> pl.Expr:
     if table.storage[name].name not in ("Float64", "Float32"):
         return unit
     return pl.when(unit == 0).then(0.0).otherwise(unit.cast(pl.Float64)).cast(pl.String)
-
-
-def _coded_at(index: int, parts: Sequence[Part]) -> int:
-    """The first of the sums with the same codes, whatever they are centred on: they are computed once."""
-    codes = [_codes(p) for p in parts]
-    return codes.index(codes[index])
-
-
-def _squared_at(index: int, parts: Sequence[Part]) -> int:
-    """The first of the blends of the same codes: the squares of these are computed once."""
-    blends = [replace(p, above=0) if isinstance(p, Blend) else None for p in parts]
-    return blends.index(blends[index])
-
-
-def _with_squares(rows: pl.LazyFrame, parts: Sequence[Part]) -> pl.LazyFrame:
-    squares = [
-        square_of(part, pl.col(f"c{_coded_at(i, parts)}")).alias(f"q{i}")
-        for i, part in enumerate(parts)
-        if isinstance(part, Blend) and _squared_at(i, parts) == i
-    ]
-    return rows.with_columns(squares) if squares else rows
-
-
-def _codes(part: Part) -> CodedSum | None:
-    """The sum of the codes that a part reads."""
-    if isinstance(part, Blend):
-        return part.codes
-    return replace(part, centre=0) if isinstance(part, CodedSum) else None
-
-
-def _part(index: int, request: Request, wide: bool) -> pl.Expr:
-    """The exact integer of one part, over the rows of one group."""
-    part = request.parts[index]
-    if isinstance(part, CodedSum):
-        code = pl.col(f"c{_coded_at(index, request.parts)}")
-        total = (code.cast(pl.Int128) if wide else code).sum().cast(pl.Int128)
-        return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
-    if isinstance(part, Blend):
-        places = _coded_at(index, request.parts), _squared_at(index, request.parts)
-        return _blend(part, pl.col(f"c{places[0]}"), pl.col(f"q{places[1]}"), wide)
-    if isinstance(part, CountDistinct):
-        return pl.col(f"d{index}").drop_nulls().n_unique().cast(pl.Int128)
-    if part.condition is None:
-        return pl.len().cast(pl.Int128)
-    summed = sum_that_counts(part, request.parts)
-    if summed is not None:
-        place = _coded_at(request.parts.index(summed), request.parts)
-        return pl.col(f"c{place}").count().cast(pl.Int128)
-    return pl.col(f"w{index}").sum().cast(pl.Int128)
-
-
-def _blend(part: Blend, code: pl.Expr, square: pl.Expr, wide: bool) -> pl.Expr:
-    """A blend, from sums that the three of them share."""
-    both = (code, square)
-    summed = [(c.cast(pl.Int128) if wide else c).sum().cast(pl.Int128) for c in both]
-    rows, codes, squares = part.terms
-    return code.count().cast(pl.Int128) * rows + summed[0] * codes + summed[1] * squares
 
 
 def _value(part: CountDistinct, read: Read) -> pl.Expr:

@@ -12,6 +12,7 @@ import polars as pl
 from dpframe.declare import Table
 from dpframe.engines.storage import is_wide, unlisted_integer
 from dpframe.errors import InternalError
+from dpframe.plan.coding import ROUNDING
 from dpframe.plan.domains import (
     FIRST_DAY,
     FIRST_TIME,
@@ -188,6 +189,16 @@ def _microseconds(value: pl.Expr, kind: str) -> pl.Expr:
 
 def code_of(part: CodedSum, table: Table) -> pl.Expr:
     """The integer code of a sum's expression, NULL where it adds nothing."""
+    return as_integer(summand_of(part, table))
+
+
+def as_integer(code: pl.Expr) -> pl.Expr:
+    """A whole number as an integer: it is one, so nothing has to be checked."""
+    return code.cast(pl.Int64, wrap_numerical=True)
+
+
+def summand_of(part: CodedSum, table: Table) -> pl.Expr:
+    """The same code; on a grid, as a double that is a whole number, which adds up faster."""
     coding, expr = part.coding, part.expr
     value = polars_of(expr, reader(table))
     if coding.is_integer:
@@ -210,20 +221,12 @@ def code_of(part: CodedSum, table: Table) -> pl.Expr:
     return pl.when(polars_of(part.condition, reader(table))).then(code)
 
 
-_ROUNDING = 3 * 2.0**51
-"""Between 2^52 and 2^53 floats are the whole numbers, and an addition rounds to the next of them."""
-
-
 def _rounded(value: pl.Expr) -> pl.Expr:
-    """The nearest integer, half to even, of numbers within 2^51, at a fraction of round's cost.
-
-    Adding the constant leaves no room for a fraction: IEEE 754 rounds the sum half to even, and the
-    subtraction is exact. What is cast is a whole number, so nothing has to be checked.
-    """
-    return ((value + _ROUNDING) - _ROUNDING).cast(pl.Int64, wrap_numerical=True)
+    """The nearest whole number, half to even, of numbers within 2^51: see `ROUNDING`."""
+    return (value + ROUNDING) - ROUNDING
 
 
 def square_of(part: Blend, code: pl.Expr) -> pl.Expr:
-    """The rounded square of how far a code lies above the low end: see `Blend`."""
+    """The rounded square of how far a code lies above the low end, as a double: see `Blend`."""
     above = code.cast(pl.Float64) - float(part.coding.low)
     return _rounded(above * above * part.ratio)

@@ -14,11 +14,35 @@ from fractions import Fraction
 from dpframe.plan.domains import Domain, Type
 
 GRID_BITS = 30
-"""A unit's largest contribution to a sum is about 2^30 grid steps.
+"""A unit's largest contribution to a sum is about 2^30 grid steps at the most."""
 
-Rounding n rows moves a sum by n * 2^-31 of the range at the most, far below the noise, and 2^33
-rows still sum exactly in 64 bits.
+ROW_BITS = 27
+"""A row's largest contribution to a sum is about 2^27 grid steps at the most.
+
+Rounding n rows moves a sum by n * 2^-28 of the range at the most, and only if all are rounded the
+same way, as equal values are; otherwise by about the root of that. 2^26 rows still sum exactly in
+doubles, which is how engines add up the fastest, and 2^36 in 64 bits.
 """
+
+EXACT_DOUBLES = 2**53
+"""Integers up to here are doubles, and so are their sums and differences."""
+
+ROUNDING = 3 * 2.0**51
+"""Added to a number within 2^51 and subtracted again, it rounds half to even.
+
+Between 2^52 and 2^53 doubles are the whole numbers, so IEEE 754 rounds the sum to one of them, half
+to even, and the subtraction is exact. Engines do this far faster than they round.
+"""
+
+
+def bits_for(max_rows: int) -> int:
+    """The power of two of how many grid steps a row contributes at the most.
+
+    >>> bits_for(1), bits_for(1000)
+    (27, 20)
+    """
+    return min(ROW_BITS, GRID_BITS - (max_rows - 1).bit_length())
+
 
 LARGEST_PLAIN_INTEGER = 2**40
 """Integers are coded as they are while a unit contributes no more than this.
@@ -70,7 +94,7 @@ def coding_for(domain: Domain, max_rows: int = 1) -> Coding:
     >>> coding_for(Domain(Type.INT, 0, 110))
     Coding(low=0, high=110, shift=0, is_integer=True, decimals=0)
     >>> coding_for(Domain(Type.FLOAT, 0.0, 50_000.0))
-    Coding(low=0, high=819200000, shift=14, is_integer=False, decimals=0)
+    Coding(low=0, high=102400000, shift=11, is_integer=False, decimals=0)
     """
     low, high = Fraction(domain.low), Fraction(domain.high)
     largest = max(abs(low), abs(high))
@@ -79,10 +103,9 @@ def coding_for(domain: Domain, max_rows: int = 1) -> Coding:
     exact = _decimal_coding(domain, low, high, max_rows)
     if exact is not None:
         return exact
-    room = GRID_BITS - (max_rows - 1).bit_length()
     size = math.frexp(float(largest))[1] if largest else 0
     # Both the scale and its products with values must be normal doubles, hence exact.
-    shift = min(max(room - size, -960), 960)
+    shift = min(max(bits_for(max_rows) - size, -960), 960)
     scale = Fraction(2) ** shift
     return Coding(round(low * scale), round(high * scale), shift, is_integer=False)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpframe.errors import InternalError
-from dpframe.plan.coding import GRID_BITS, Coding
+from dpframe.plan.coding import Coding, bits_for
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Expr, conjunction, conjuncts
 from dpframe.plan.surroundings import number_of_edges
@@ -153,7 +153,7 @@ class Blend(Part):
         exact = coding.is_integer or coding.decimals > 0
         if not (1 if exact else _COARSEST_REACH) <= reach <= _WIDEST_REACH:
             return None
-        room = 1 << max(GRID_BITS - (max_rows - 1).bit_length(), 0)
+        room = 1 << max(bits_for(max_rows), 0)
         finer = reach if reach * reach <= room else max(room // reach, 1)
         condition, expr, nullable = codes.condition, codes.expr, codes.nullable
         two, one, none = (cls(condition, expr, coding, finer, k, nullable) for k in (2, 1, 0))

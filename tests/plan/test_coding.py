@@ -59,7 +59,9 @@ VALUES = st.one_of(
     st.none(),
     st.floats(-30, 30),
     st.sampled_from([math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, -1e308, 2.5, 0.5, 1.5]),
-    st.integers(-(2**34), 2**34).map(lambda i: (i + 0.5) / 2**26),
+    st.builds(
+        lambda i, bits: (i + 0.5) / 2**bits, st.integers(-(2**31), 2**31), st.integers(22, 27)
+    ),
 )
 
 

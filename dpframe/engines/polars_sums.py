@@ -1,0 +1,97 @@
+"""Parts on Polars, as aggregations of prepared rows: codes `c0`, ..., their squares `q0`, ...
+
+Polars rounds sums of doubles and wraps sums of 64 bits, both silently. So sums come in three ways, and
+whoever asks for one proves by the number of rows that it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+
+import polars as pl
+
+from dpframe.engines.base import Request, sum_that_counts
+from dpframe.engines.polars_exprs import as_integer, square_of
+from dpframe.plan.coding import EXACT_DOUBLES
+from dpframe.plan.parts import Blend, CodedSum, CountDistinct, Part
+
+
+class Way(Enum):
+    """How codes on a grid are added up: each next way is slower, and exact up to larger sums."""
+
+    DOUBLES = 1
+    INTEGERS = 2
+    WIDE = 3
+
+
+def way_for(largest: int) -> Way:
+    """The fastest way for sums that are no larger than this."""
+    if largest <= EXACT_DOUBLES:
+        return Way.DOUBLES
+    return Way.INTEGERS if largest < 2**62 else Way.WIDE
+
+
+def coded_at(index: int, parts: Sequence[Part]) -> int:
+    """The first of the sums with the same codes, whatever they are centred on: they are computed once."""
+    codes = [_codes(p) for p in parts]
+    return codes.index(codes[index])
+
+
+def _squared_at(index: int, parts: Sequence[Part]) -> int:
+    """The first of the blends of the same codes: the squares of these are computed once."""
+    blends = [replace(p, above=0) if isinstance(p, Blend) else None for p in parts]
+    return blends.index(blends[index])
+
+
+def with_squares(rows: pl.LazyFrame, parts: Sequence[Part]) -> pl.LazyFrame:
+    """The rows with the squares that blends add up beside the codes."""
+    squares = [
+        square_of(part, pl.col(f"c{coded_at(i, parts)}")).alias(f"q{i}")
+        for i, part in enumerate(parts)
+        if isinstance(part, Blend) and _squared_at(i, parts) == i
+    ]
+    return rows.with_columns(squares) if squares else rows
+
+
+def _codes(part: Part) -> CodedSum | None:
+    """The sum of the codes that a part reads."""
+    if isinstance(part, Blend):
+        return part.codes
+    return replace(part, centre=0) if isinstance(part, CodedSum) else None
+
+
+def part_of(index: int, request: Request, way: Way) -> pl.Expr:
+    """The exact integer of one part, over the rows of one group."""
+    part = request.parts[index]
+    if isinstance(part, CodedSum):
+        code = pl.col(f"c{coded_at(index, request.parts)}")
+        total = _sum(code, way)
+        return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
+    if isinstance(part, Blend):
+        places = coded_at(index, request.parts), _squared_at(index, request.parts)
+        return _blend(part, pl.col(f"c{places[0]}"), pl.col(f"q{places[1]}"), way)
+    if isinstance(part, CountDistinct):
+        return pl.col(f"d{index}").drop_nulls().n_unique().cast(pl.Int128)
+    if part.condition is None:
+        return pl.len().cast(pl.Int128)
+    summed = sum_that_counts(part, request.parts)
+    if summed is not None:
+        place = coded_at(request.parts.index(summed), request.parts)
+        return pl.col(f"c{place}").count().cast(pl.Int128)
+    return pl.col(f"w{index}").sum().cast(pl.Int128)
+
+
+def _blend(part: Blend, code: pl.Expr, square: pl.Expr, way: Way) -> pl.Expr:
+    """A blend, from sums that the three of them share."""
+    rows, codes, squares = part.terms
+    summed = _sum(code, way) * codes + _sum(square, way) * squares
+    return code.count().cast(pl.Int128) * rows + summed
+
+
+def _sum(code: pl.Expr, way: Way) -> pl.Expr:
+    """The sum of codes, which are whole numbers: integers, or doubles if they are on a grid."""
+    if way is not Way.DOUBLES:
+        code = as_integer(code)
+    return (code.cast(pl.Int128) if way is Way.WIDE else code).sum().cast(pl.Int128)

@@ -1,0 +1,168 @@
+"""Sums on DuckDB: whichever way one is measured, it is the sum that exact arithmetic has."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpframe as dp
+from dpframe.aggregates.layout import layout_for
+from dpframe.engines import duckdb_sums
+from dpframe.engines.base import Request, request_for
+from dpframe.engines.duckdb import DuckDBEngine
+from dpframe.engines.duckdb_parts import parts_sql
+from dpframe.engines.duckdb_sums import Way, ways_of
+from dpframe.plan.parts import Blend, CodedSum
+
+LOW, HIGH = -3.0, 10.0
+SCALE = 2**23  # the codes of [-3, 10]: 10 is below 2^4, and a row contributes 2^27 steps
+
+
+class Asked:
+    """A question about one float column, and the engine that holds it."""
+
+    def __init__(
+        self, values: list[float | None], text: str, *, nullable: bool = True, norm: int = 1
+    ) -> None:
+        keys = [i % 2 for i in range(len(values))]
+        frame = pl.DataFrame({"x": values, "k": keys}, schema={"x": pl.Float64, "k": pl.Int64})
+        session = dp.Session(dp.Budget(epsilon=1))
+        columns = {"x": dp.Range(LOW, HIGH, nullable=nullable), "k": dp.Keys([0, 1])}
+        session.register("t", frame, columns=columns, engine="duckdb")
+        query = session.query(text)
+        self.values = values
+        self.nullable = nullable
+        self.request = request_for(query._compiled, layout_for(query._compiled, norm))
+        engine = query._engine
+        assert isinstance(engine, DuckDBEngine)
+        self.engine = engine
+
+    def found(self, way: Way) -> list[Any]:
+        """The parts of the one group, as that way measures them; None for one that it leaves open."""
+        (table,) = [self.request.source.table]  # type: ignore[union-attr]
+        frame = self.engine._run(parts_sql(self.request, way), [table])
+        return [frame[f"p{i}"][0] for i in range(len(self.request.parts))]
+
+    def expected(self) -> list[int]:
+        return [exact(part, self.values, self.nullable) for part in self.request.parts]
+
+
+def exact(part: Any, values: list[float | None], nullable: bool) -> int:
+    """A part in exact rational arithmetic."""
+    codes = []
+    for value in values:
+        if value is None or math.isnan(value):
+            if not nullable:
+                codes.append(part.coding.low)
+            continue
+        inside = Fraction(min(max(value, LOW), HIGH))
+        codes.append(round(inside * SCALE))
+    if isinstance(part, CodedSum):
+        return sum(code - part.centre for code in codes)
+    assert isinstance(part, Blend)
+    rows, of_codes, of_squares = part.terms
+    squares = [
+        round(Fraction((code - part.coding.low) ** 2 * part.finer, part.reach)) for code in codes
+    ]
+    return rows * len(codes) + of_codes * sum(codes) + of_squares * sum(squares)
+
+
+EXTREME = [
+    math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, LOW, HIGH,
+    # where doubles are halves, and around the largest sums that are vouched for
+    -(2.0**51) / SCALE, -(2.0**51 + 0.5) / SCALE, -(2.0**52 - 0.5) / SCALE, -(2.0**52) / SCALE,
+    2.0**51 / SCALE, (2.0**52 - 1) / SCALE, 2.0**52 / SCALE, 2.0**53 / SCALE, 999_999.0, -999.0,
+]  # fmt: skip
+VALUES = st.one_of(
+    st.none(),
+    st.floats(-30, 30),
+    st.sampled_from(EXTREME),
+    st.integers(-(2**27), 2**27).map(lambda i: (i + 0.5) / SCALE),  # halfway between two codes
+)
+
+
+@settings(max_examples=60)
+@given(values=st.lists(VALUES, max_size=12), nullable=st.booleans(), text=st.sampled_from(["SUM(x)", "AVG(x)", "VAR_POP(x)"]))  # fmt: skip
+def test_every_way_knows_the_exact_sum_or_says_that_it_does_not(
+    values: list[float | None], nullable: bool, text: str
+) -> None:
+    asked = Asked(values, f"SELECT {text} FROM t", nullable=nullable)
+    for way in Way:
+        for found, expected in zip(asked.found(way), asked.expected(), strict=True):
+            assert found is None or int(found) == expected
+    assert None not in asked.found(Way.DOUBLES)
+    assert [int(v) for v in asked.found(Way.INTEGERS)] == asked.expected()
+
+
+@pytest.mark.parametrize("value", [None, 4.25, -(2.0**20), 2.0**28, LOW, HIGH])
+def test_rows_need_not_be_clamped_for_their_sum_to_be(value: float | None) -> None:
+    asked = Asked([value, 1.5, 70.0, -70.0, None], "SELECT SUM(x) FROM t")
+    assert [int(v) for v in asked.found(Way.UNCLAMPED)] == asked.expected()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 2.0**52 / SCALE, 1e300])
+def test_what_is_too_far_off_is_left_open_and_measured_another_way(value: float) -> None:
+    asked = Asked([value, 1.5, 70.0], "SELECT SUM(x) FROM t")
+    assert None in asked.found(Way.UNCLAMPED)
+    assert asked.engine.measure(asked.request) == [[v] for v in asked.expected()]
+    # The second time, nothing is tried in vain.
+    assert ways_of(asked.request, asked.engine._beyond) == [Way.DOUBLES, Way.INTEGERS]
+    assert asked.engine.measure(asked.request) == [[v] for v in asked.expected()]
+
+
+def test_a_group_that_is_left_open_is_measured_with_all_others_again() -> None:
+    asked = Asked([1.0, math.nan, 2.0, 3.0], "SELECT k, SUM(x) FROM t GROUP BY k")
+    (part,) = asked.request.parts
+    sums = [exact(part, [1.0, 2.0], True), exact(part, [math.nan, 3.0], True)]
+    assert asked.engine.measure(asked.request) == [sums]
+
+
+def test_more_rows_than_doubles_hold_are_added_up_as_integers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(duckdb_sums, "EXACT_DOUBLES", 3 * 2**27)
+    asked = Asked([9.0, 8.0, 7.0, math.nan], "SELECT SUM(x) FROM t WHERE x > 0")
+    assert None not in asked.found(Way.DOUBLES)
+    asked = Asked([9.0, 8.0, 7.0, 6.0, 5.0], "SELECT SUM(x) FROM t WHERE x > 0")
+    assert None in asked.found(Way.DOUBLES)
+    assert asked.engine.measure(asked.request) == [[v] for v in asked.expected()]
+    assert asked.engine._is_long
+
+
+def ways(text: str) -> list[Way]:
+    return ways_of(Asked([1.0], text).request, frozenset())
+
+
+def test_the_time_of_a_query_about_some_rows_does_not_tell_of_single_ones() -> None:
+    """Leaving rows unclamped may fail by one row, so it is for whole tables alone."""
+    assert ways("SELECT SUM(x) FROM t") == list(Way)
+    assert ways("SELECT k, AVG(x) FROM t GROUP BY k") == list(Way)
+    for text in (
+        "SELECT SUM(x) FROM t WHERE k = 1",
+        "SELECT SUM(x) FILTER (WHERE k = 1) FROM t",
+        "SELECT SUM(x + 1) FROM t",
+        "SELECT SUM(x) FROM (SELECT x FROM t WHERE k = 1)",
+        "SELECT VAR_POP(x) FROM t",
+    ):
+        assert ways(text) == [Way.DOUBLES, Way.INTEGERS], text
+
+
+def test_what_is_no_sum_on_a_grid_is_measured_at_once() -> None:
+    for text in ("SELECT COUNT(*) FROM t", "SELECT SUM(k) FROM t", "SELECT COUNT(x) FROM t"):
+        assert ways(text) == [Way.INTEGERS]
+
+
+def test_codes_too_large_for_doubles_are_integers() -> None:
+    request = Asked([1.0], "SELECT SUM(x) FROM t WHERE k = 1").request
+    (part,) = request.parts
+    assert isinstance(part, CodedSum)
+    wide = replace(part, coding=replace(part.coding, high=2**40))
+    assert isinstance(request, Request)
+    assert ways_of(replace(request, parts=(wide,)), frozenset()) == [Way.INTEGERS]

@@ -1,0 +1,60 @@
+"""Sums on Polars: whichever way one is measured, it is the same integer."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import dpframe as dp
+from dpframe.aggregates.layout import layout_for
+from dpframe.engines import polars
+from dpframe.engines.base import Request, request_for
+from dpframe.engines.polars import PolarsEngine
+from dpframe.engines.polars_sums import Way, way_for
+
+VALUES = [0.1, -7.5, 3.25, None, float("nan"), float("inf"), 1e300, -1e300, 2.5 / 2**23] * 3
+
+
+def asked(text: str, *, lazy: bool) -> tuple[PolarsEngine, Request]:
+    frame = pl.DataFrame({"x": VALUES, "k": range(len(VALUES))}, strict=False)
+    session = dp.Session(dp.Budget(epsilon=1))
+    data = frame.lazy() if lazy else frame
+    session.register("t", data, columns={"x": dp.Range(-3, 10)}, engine="polars")
+    query = session.query(text)
+    assert isinstance(query._engine, PolarsEngine)
+    return query._engine, request_for(query._compiled, layout_for(query._compiled, 1))
+
+
+@pytest.mark.parametrize("text", ["SUM(x)", "AVG(x)", "VAR_POP(x)", "SUM(x), SUM(x) FILTER (WHERE k > 3)"])  # fmt: skip
+def test_every_way_gives_the_same_integers(text: str) -> None:
+    engine, request = asked(f"SELECT {text} FROM t", lazy=False)
+    rows = engine._prepared(request)
+    first, *others = (engine._grouped(rows, request, [], way).rows() for way in Way)
+    assert all(found == first for found in others)
+
+
+def test_a_way_holds_all_sums_up_to_its_limit() -> None:
+    assert way_for(0) is way_for(2**53) is Way.DOUBLES
+    assert way_for(2**53 + 1) is way_for(2**62 - 1) is Way.INTEGERS
+    assert way_for(2**62) is Way.WIDE
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+@pytest.mark.parametrize("needed", Way)
+def test_sums_that_may_not_be_exact_are_measured_again(
+    lazy: bool, needed: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a lazy frame the number of rows is known only afterwards."""
+    engine, request = asked("SELECT SUM(x) FROM t", lazy=lazy)
+    expected, taken = engine.measure(request), []
+    grouped = engine._grouped
+
+    def noted(rows: pl.LazyFrame, some: Request, by: list[str], way: Way) -> pl.DataFrame:
+        taken.append(way)
+        return grouped(rows, some, by, way)
+
+    monkeypatch.setattr(engine, "_grouped", noted)
+    monkeypatch.setattr(polars, "way_for", lambda size: needed if size else Way.DOUBLES)
+    assert engine.measure(request) == expected
+    first = [Way.DOUBLES] if lazy and needed is not Way.DOUBLES else []
+    assert taken == [*first, needed]
