@@ -16,10 +16,9 @@ from dpframe.engines.base import Engine, Request, withhold_rows
 from dpframe.engines.duckdb_parts import cells_sql, parts_sql
 from dpframe.engines.duckdb_rows import selected_sql, view_of
 from dpframe.engines.duckdb_sums import Way, bare_columns, ways_of
-from dpframe.engines.duckdb_text import sql_of, staged_sql
+from dpframe.engines.duckdb_text import AS_STORED, sql_of, staged_sql
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
-from dpframe.plan.sqltext import duckdb_name
 from dpframe.plan.stages import Staging
 
 if TYPE_CHECKING:
@@ -135,8 +134,8 @@ class DuckDBEngine(Engine):
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
         staging = Staging()
         staged = [staging.rewrite(e.expr) for e in exprs]
-        listed = ", ".join(f"{sql_of(e, duckdb_name)} AS c{i}" for i, e in enumerate(staged))
-        source = staged_sql("inputs", staging.stages, duckdb_name)
+        listed = ", ".join(f"{sql_of(e, AS_STORED)} AS c{i}" for i, e in enumerate(staged))
+        source = staged_sql("inputs", staging.stages, AS_STORED)
         with _scratch().cursor() as connection:
             connection.register("inputs", table)
             found: pl.DataFrame = withhold_rows(

@@ -11,10 +11,10 @@ from dpframe.declare import Table
 from dpframe.engines.base import TOO_WIDE, KeyFilter, Request, sum_that_counts
 from dpframe.engines.duckdb_rows import source_sql
 from dpframe.engines.duckdb_sums import Way, blend_sql, count_sql, sum_sql
-from dpframe.engines.duckdb_text import by_bytes, code_of, reader, sql_of, staged_sql, stored
+from dpframe.engines.duckdb_text import Read, by_bytes, code_of, reader, sql_of, staged_sql, stored
 from dpframe.plan.domains import Type
-from dpframe.plan.exprs import Column, Expr
-from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.exprs import Call, Column, Expr
+from dpframe.plan.functions.casts import POLARS_TYPES, duckdb_whole
 from dpframe.plan.parts import (
     Blend,
     CodedSum,
@@ -52,8 +52,9 @@ class _Inner:
                 # Rows outside declared keys are dropped after grouping: no need to look them up.
                 self.columns[name] = stored(request.table, key.name)
             else:
-                text = sql_of(key, self.read)
-                self.columns[name] = by_bytes(text) if public.dtype == pl.String else text
+                # Where keys were chosen, or listed, rows may have others.
+                covered = request.chosen is None and public.len() > 0
+                self.columns[name] = _key_sql(key, public, self.read, covered=covered)
 
     def column(self, prefix: str, sql: str) -> str:
         """The name of a computed column; the same SQL is computed once."""
@@ -73,6 +74,21 @@ class _Inner:
         kept = "" if where is None else f" WHERE {sql_of(where, self.read)}"
         source = staged_sql(source_sql(self.request.source), self.request.stages, self.read)
         return f"SELECT {listed} FROM {source}{kept}"
+
+
+def _key_sql(key: Expr, public: pl.Series, read: Read, *, covered: bool) -> str:
+    """A computed key. A float that is made an integer has 8 bits, where all its values fit.
+
+    Groups of such keys are looked up in an array, which is faster than hashing. `covered` says that
+    the key has no values but those of its public groups.
+    """
+    if covered and isinstance(key, Call) and key.function == "convert":
+        source, target, *rounding = key.params
+        small = public.dtype == pl.Int64 and public.drop_nulls().is_between(-128, 127).all()
+        if source == Type.FLOAT.name and target == "BIGINT" and small:
+            return duckdb_whole(sql_of(key.args[0], read), rounding, "TINYINT")
+    text = sql_of(key, read)
+    return by_bytes(text) if public.dtype == pl.String else text
 
 
 def _part(part: Part, inner: _Inner, way: Way = Way.INTEGERS) -> str:

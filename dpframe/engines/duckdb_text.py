@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.engines.storage import is_wide, unlisted_integer
@@ -23,8 +24,17 @@ from dpframe.plan.parts import CodedSum
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 from dpframe.plan.stages import STAGED, Stages
 
-Read = Callable[[str], str]
-"""The SQL that reads a column, by its name."""
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The SQL that reads a column, by its name, and the SQL that tells whether it is NULL."""
+
+    value: Callable[[str], str]
+    is_null: Callable[[str], str]
+
+
+AS_STORED = Read(duckdb_name, lambda name: f"({duckdb_name(name)} IS NULL)")
+"""Columns as they are, of tables that hold values of their domains."""
 
 ROWS = "dpframe_rows"
 """What generated SQL calls the data."""
@@ -36,11 +46,13 @@ def sql_of(expr: Expr, read: Read) -> str:
     """The SQL of an analysed expression."""
     match expr:
         case Column():
-            return read(expr.name)
+            return read.value(expr.name)
         case Literal():
             if expr.value is None:
                 return f"CAST(NULL AS {_sql_type(expr.type)})"
             return duckdb_literal(expr.value)
+        case Call("is_null", (Column(name),)):
+            return read.is_null(name)
         case Call():
             args = [sql_of(arg, read) for arg in expr.args]
             return FUNCTIONS[expr.function].duckdb(args, expr.params)
@@ -53,7 +65,21 @@ def _sql_type(kind: Type) -> str:
 
 def reader(table: Table) -> Read:
     """Reads every column of a table through its declared domain."""
-    return lambda name: name if name.startswith(STAGED) else read_column(table, name)
+    return Read(
+        lambda name: name if name.startswith(STAGED) else read_column(table, name),
+        lambda name: f"({name} IS NULL)" if name.startswith(STAGED) else _is_null(table, name),
+    )
+
+
+def _is_null(table: Table, name: str) -> str:
+    """Whether a column is NULL as the plan means it. A number need not be clamped to know that."""
+    domain = table.domains[name]
+    if domain.values is None and domain.nullable and domain.type is Type.FLOAT:
+        value = stored(table, name)
+        return f"({value} IS NULL OR isnan({value}))"
+    if domain.values is None and domain.nullable and domain.type is Type.INT:
+        return f"({duckdb_name(name)} IS NULL)"
+    return f"({read_column(table, name)} IS NULL)"
 
 
 def staged_sql(source: str, stages: Stages, read: Read) -> str:

@@ -163,14 +163,19 @@ def _duckdb_cast(arg: str, source: Type, name: str, rounding: Sequence[str]) -> 
         read = f"CASE WHEN regexp_matches({arg}, {pattern}) THEN {read} END"
         return read if target is not Type.INT else _duckdb_within(read, bits)
     if source is Type.FLOAT and target is Type.INT:
-        whole = f"TRUNC({arg})" if TOWARD_ZERO in rounding else arg
-        whole = f"ROUND({arg})" if HALF_AWAY in rounding else whole
-        return _duckdb_within(f"TRY_CAST({whole} AS BIGINT)", bits)
+        return _duckdb_within(duckdb_whole(arg, rounding), bits)
     if source is Type.INT and target is Type.INT:
         return _duckdb_within(arg, bits)
     if source is Type.INT and target is Type.BOOL:
         return f"({arg} <> 0)"
     return arg if source is target else f"CAST({arg} AS {target.value})"
+
+
+def duckdb_whole(arg: str, rounding: Sequence[str], kind: str = "BIGINT") -> str:
+    """A float as an integer of some type; NULL where it does not fit."""
+    whole = f"TRUNC({arg})" if TOWARD_ZERO in rounding else arg
+    whole = f"ROUND({arg})" if HALF_AWAY in rounding else whole
+    return f"TRY_CAST({whole} AS {kind})"
 
 
 def _duckdb_within(arg: str, bits: int) -> str:
