@@ -13,7 +13,7 @@ from dpframe.bounds.analysis import Typed
 from dpframe.bounds.rows import Selected, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine, Request, withhold_rows
-from dpframe.engines.duckdb_parts import cells_sql, parts_sql
+from dpframe.engines.duckdb_parts import cells_sql, statement_for
 from dpframe.engines.duckdb_rows import selected_sql, view_of
 from dpframe.engines.duckdb_sums import Way, bare_columns, ways_of
 from dpframe.engines.duckdb_text import AS_STORED, sql_of, staged_sql
@@ -113,8 +113,10 @@ class DuckDBEngine(Engine):
         for way in ways_of(request, self._beyond):
             if way is Way.DOUBLES and self._is_long:
                 continue
-            found = self._run(parts_sql(request, way), tables)
-            if not any(found[f"p{i}"].null_count() for i in range(len(request.parts))):
+            statement = statement_for(request, way)
+            parts = [expr.alias(f"p{i}") for i, expr in enumerate(statement.parts)]
+            found = self._run(statement.sql, tables).select(*request.key_names, *parts)
+            if not any(found[f"p{i}"].null_count() for i in range(len(parts))):
                 break
             # Remembered to save time alone: whatever is tried, its result is vouched for.
             if way is Way.UNCLAMPED:

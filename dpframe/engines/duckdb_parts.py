@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from dpframe.declare import Table
 from dpframe.engines.base import TOO_WIDE, KeyFilter, Request, sum_that_counts
 from dpframe.engines.duckdb_rows import source_sql
-from dpframe.engines.duckdb_sums import Way, blend_sql, count_sql, sum_sql
+from dpframe.engines.duckdb_sums import Aggregates, Total, Way, count_of, total_of
 from dpframe.engines.duckdb_text import Read, by_bytes, code_of, reader, sql_of, staged_sql, stored
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr
@@ -27,15 +28,32 @@ from dpframe.plan.parts import (
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 
-def parts_sql(request: Request, way: Way = Way.INTEGERS) -> str:
-    """The one statement that measures every part; NULL is one that `way` does not know."""
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL that measures the parts of a request, and each part from the columns that it selects.
+
+    What is left to do is arithmetic with a few numbers a group. DuckDB would plan it for longer than
+    it takes.
+    """
+
+    sql: str
+    parts: tuple[pl.Expr, ...]
+    """NULL is one that is not known: see `duckdb_sums`."""
+
+
+def statement_for(request: Request, way: Way = Way.INTEGERS) -> Statement:
+    """The one statement that measures every part."""
     if request.table.unit_column is None:
         return _row_level(request, way)
     if any(isinstance(part, CountDistinct) for part in request.parts):
-        return _different_values(request)
+        return _as_selected(_different_values(request), request)
     if any(isinstance(part, CountUnits) for part in request.parts):
-        return _by_unit_and_key(request)
+        return _as_selected(_by_unit_and_key(request), request)
     return _corrected(request, way)
+
+
+def _as_selected(sql: str, request: Request) -> Statement:
+    return Statement(sql, tuple(pl.col(f"p{i}") for i in range(len(request.parts))))
 
 
 class _Inner:
@@ -91,21 +109,19 @@ def _key_sql(key: Expr, public: pl.Series, read: Read, *, covered: bool) -> str:
     return by_bytes(text) if public.dtype == pl.String else text
 
 
-def _part(part: Part, inner: _Inner, way: Way = Way.INTEGERS) -> str:
-    """The exact integer of one part, over the rows of one group; NULL where `way` does not know it."""
+def _total(part: Part, inner: _Inner, way: Way = Way.INTEGERS) -> Total:
+    """One part, over the rows of one group."""
     table, column = inner.request.table, partial(inner.column, "c")
-    if isinstance(part, CodedSum):
-        return sum_sql(part, table, way, column)
-    if isinstance(part, Blend):
-        return blend_sql(part, table, way, column)
+    if isinstance(part, CodedSum | Blend):
+        return total_of(part, table, way, column)
     if isinstance(part, CountDistinct):
-        return f"COUNT(DISTINCT {inner.column('d', _value(part, inner))})"
+        return Total({f"COUNT(DISTINCT {inner.column('d', _value(part, inner))})": 1})
     if part.condition is None:
-        return "COUNT(*)"
+        return Total({"COUNT(*)": 1})
     summed = sum_that_counts(part, inner.request.parts)
     if summed is not None:
-        return count_sql(summed, table, way, column)
-    return f"COUNT(*) FILTER (WHERE {inner.condition(part.condition)})"
+        return count_of(summed, table, way, column)
+    return Total({f"COUNT(*) FILTER (WHERE {inner.condition(part.condition)})": 1})
 
 
 def _value(part: CountDistinct, inner: _Inner) -> str:
@@ -120,13 +136,14 @@ def _value(part: CountDistinct, inner: _Inner) -> str:
     return f"CASE WHEN {sql_of(part.condition, inner.read)} THEN {value} END"
 
 
-def _row_level(request: Request, way: Way) -> str:
+def _row_level(request: Request, way: Way) -> Statement:
     inner = _Inner(request)
-    parts = [f"{_part(part, inner, way)} AS p{i}" for i, part in enumerate(request.parts)]
-    return (
-        f"SELECT {', '.join([*request.key_names, *parts])} FROM ({inner.text()})"
+    found = Aggregates([_total(part, inner, way) for part in request.parts])
+    sql = (
+        f"SELECT {', '.join([*request.key_names, *found.selected])} FROM ({inner.text()})"
         f"{_group_by(request.key_names)}"
     )
+    return Statement(sql, tuple(found.parts))
 
 
 def _group_by(names: Sequence[str]) -> str:
@@ -173,30 +190,32 @@ def _by_unit_and_key(request: Request) -> str:
     )
 
 
-def _corrected(request: Request, way: Way) -> str:
+def _corrected(request: Request, way: Way) -> Statement:
     """Add up all rows by keys as if every unit were light, and correct for the heavy ones.
 
     A unit with at most r rows is light in either norm, so only units with more (the suspects) go
     through the grouping by (unit, keys), which is what costs.
     """
     names, inner = request.key_names, _Inner(request)
-    whole = [f"{_part(part, inner, way)} AS w{i}" for i, part in enumerate(request.parts)]
+    found = Aggregates([_total(part, inner, way) for part in request.parts])
     fixes, parts = [], []
-    for i, bits in enumerate(request.bits):
+    for i, (bits, whole) in enumerate(zip(request.bits, found.parts, strict=True)):
         fixes.append(f"SUM({_scaled(i, request)} - v{i} * {1 << bits}) AS f{i}")
-        parts.append(f"w{i}::HUGEINT * {1 << bits} + COALESCE(f{i}, 0) AS p{i}")
+        parts.append(whole * (1 << bits) + pl.col(f"f{i}").fill_null(0).cast(pl.Int128))
     shown, same = [f"pairs.{k}" for k in names], _same_weight("pairs", request)
     matches = [f"whole.{k} IS NOT DISTINCT FROM fixes.{k}" for k in names]
     same_keys = " AND ".join(matches) or "TRUE"
-    return (
+    selected = [*(f"whole.{k}" for k in names), *found.names, *(f"f{i}" for i in range(len(fixes)))]
+    sql = (
         f"WITH suspects AS ({_suspects(request)}), pairs AS MATERIALIZED ({_pairs(request, 'suspects')}),"
         f" heavy AS ({_heavy(request)}),"
         f" fixes AS (SELECT {', '.join([*shown, *fixes])} FROM pairs JOIN heavy ON {same}"
         f" WHERE is_heavy{_group_by(shown)}),"
-        f" whole AS (SELECT {', '.join([*names, *whole])} FROM ({inner.text()}){_group_by(names)})"
-        f" SELECT {', '.join([*(f'whole.{k}' for k in names), *parts])}"
-        f" FROM whole LEFT JOIN fixes ON {same_keys}"
+        f" whole AS (SELECT {', '.join([*names, *found.selected])} FROM ({inner.text()})"
+        f"{_group_by(names)})"
+        f" SELECT {', '.join(selected)} FROM whole LEFT JOIN fixes ON {same_keys}"
     )
+    return Statement(sql, tuple(parts))
 
 
 def _different_values(request: Request) -> str:
@@ -280,10 +299,10 @@ def _pairs(request: Request, only: str | None = None) -> str:
     raw = []
     for i, part in enumerate(request.parts):
         if isinstance(part, CountUnits):
-            seen = _part(CountRows(part.condition), inner)
+            seen = _total(CountRows(part.condition), inner).sql
             raw.append(f"CASE WHEN {seen} > 0 THEN 1 ELSE 0 END::HUGEINT AS v{i}")
         else:
-            raw.append(f"({_part(part, inner)})::HUGEINT AS v{i}")
+            raw.append(f"({_total(part, inner).sql})::HUGEINT AS v{i}")
     columns = ["u", *request.key_names]
     listed = ", ".join([*columns, "COUNT(*)::HUGEINT AS n", *raw])
     restricted = f" SEMI JOIN {only} ON rows.u IS NOT DISTINCT FROM {only}.u" if only else ""

@@ -2,14 +2,19 @@
 
 Clamping every value, and casting it to an integer, costs DuckDB half as much again as reading and
 adding up does. Neither has to be done row by row. What is measured is the same integer in all three
-ways. A way that cannot vouch for its result says NULL, which no part is otherwise, and the next way
-is tried. That takes time, which is not hidden; it changes no answer.
+ways. Of a way that cannot vouch for its result the part is NULL, which it is otherwise never, and the
+next way is tried. That takes time, which is not hidden; it changes no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import reduce
+
+import polars as pl
 
 from dpframe.bounds.rows import Stored
 from dpframe.declare import Table
@@ -85,90 +90,146 @@ def _largest(part: CodedSum | Blend) -> int:
     return max(codes, part.magnitude) if isinstance(part, Blend) else codes
 
 
-def sum_sql(part: CodedSum, table: Table, way: Way, column: Columns) -> str:
-    """The exact sum of a part in one group, or NULL where this way does not know it."""
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A part in one group: aggregates times integers, added up, and divided by `divisor` at the end.
+
+    It is known only where each aggregate that `below` names lies below its number. Aggregates are
+    whole numbers, whatever their type.
+    """
+
+    terms: Mapping[str, int]
+    """The SQL of an aggregate, and how often it counts."""
+    divisor: int = 1
+    below: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def sql(self) -> str:
+        """The part itself, where nothing is in question: it saves little, and costs planning."""
+        assert self.divisor == 1
+        assert not self.below
+        one, *others = (
+            f"COALESCE({sql}, 0)" if times == 1 else f"{times}::HUGEINT * COALESCE({sql}, 0)"
+            for sql, times in self.terms.items()
+        )
+        return f"({' + '.join([one, *others])})" if others else one
+
+    def read(self, column: Callable[[str], pl.Expr]) -> pl.Expr:
+        """The part, from columns that hold the aggregates; NULL where it is not known."""
+        # Not strictly: of an aggregate that is too large, or NaN, the part is not known.
+        integers = {s: column(s).fill_null(0).cast(pl.Int128, strict=False) for s in self.terms}
+        whole = [v if self.terms[s] == 1 else v * self.terms[s] for s, v in integers.items()]
+        total = reduce(operator.add, whole)
+        total = total if self.divisor == 1 else total // self.divisor
+        if not self.below:
+            return total
+        # An aggregate of no rows is NULL; NaN is below nothing.
+        known = [column(sql).fill_null(0) < most for sql, most in self.below.items()]
+        return pl.when(*known).then(total)
+
+
+class Aggregates:
+    """The aggregates that some totals are made of, each selected once."""
+
+    def __init__(self, totals: Sequence[Total]) -> None:
+        self._totals = totals
+        listed = dict.fromkeys(sql for t in totals for sql in (*t.terms, *t.below))
+        self._names = {sql: f"a{i}" for i, sql in enumerate(listed)}
+
+    @property
+    def selected(self) -> list[str]:
+        """What to select."""
+        return [f"{sql} AS {name}" for sql, name in self._names.items()]
+
+    @property
+    def names(self) -> list[str]:
+        """What the selected columns are called."""
+        return list(self._names.values())
+
+    @property
+    def parts(self) -> list[pl.Expr]:
+        """The totals, from these columns."""
+        return [total.read(lambda sql: pl.col(self._names[sql])) for total in self._totals]
+
+
+def total_of(part: CodedSum | Blend, table: Table, way: Way, column: Columns) -> Total:
+    """How a part is added up in a way."""
+    if isinstance(part, Blend):
+        return _blended(part, table, way, column)
     unclamped = _unclamped(part, table) if way is Way.UNCLAMPED else None
     if unclamped is not None:
         return _from_distances(part, table, column(unclamped))
     code = _code(part, table, way, column)
-    if way is Way.INTEGERS or not _fits(part):
-        total = f"COALESCE(SUM({code}), 0)"
-        return total if part.centre == 0 else f"({total} - {part.centre}::HUGEINT * COUNT({code}))"
-    return _if_few(part, code, f"{_whole(code)} - {part.centre}::HUGEINT * COUNT({code})")
+    terms = {f"SUM({code})": 1}
+    if part.centre != 0:
+        terms[f"COUNT({code})"] = -part.centre
+    return Total(terms, below=_few(part, code, way))
 
 
-def count_sql(part: CodedSum, table: Table, way: Way, column: Columns) -> str:
+def count_of(part: CodedSum, table: Table, way: Way, column: Columns) -> Total:
     """The number of the rows that a part adds up."""
     unclamped = _unclamped(part, table) if way is Way.UNCLAMPED else None
     if unclamped is not None:
-        return _rows(part, table, column(unclamped))
-    return f"COUNT({_code(part, table, way, column)})"
+        return Total({_rows(part, table, column(unclamped)): 1})
+    return Total({f"COUNT({_code(part, table, way, column)})": 1})
 
 
-def blend_sql(part: Blend, table: Table, way: Way, column: Columns) -> str:
+def _blended(part: Blend, table: Table, way: Way, column: Columns) -> Total:
     """A blend, from sums that the three of them share; a code is read once for all."""
     code = _code(part.codes, table, way, column)
-    low = duckdb_literal(float(part.coding.low))
+    low, ratio = duckdb_literal(float(part.coding.low)), duckdb_literal(part.ratio)
+    if _in_doubles(part, way):
+        above, constant = f"({code} - {low})", duckdb_literal(ROUNDING)
+        square = f"({above} * {above} * {ratio} + {constant}) - {constant}"
+    else:
+        above = f"(CAST({code} AS DOUBLE) - {low})"
+        # Inside the range the cast cannot fail. A row that WHERE drops may be computed first,
+        # whatever it holds; it must not raise.
+        square = f"TRY_CAST({above} * {above} * {ratio} AS BIGINT)"
     rows, codes, squares = part.terms
-    if way is not Way.INTEGERS and _fits(part):
-        constant, above = duckdb_literal(ROUNDING), f"({code} - {low})"
-        square = f"(({above} * {above} * {duckdb_literal(part.ratio)} + {constant}) - {constant})"
-        total = (
-            f"{rows}::HUGEINT * COUNT({code}) + {codes}::HUGEINT * {_whole(code)}"
-            f" + ({squares}) * {_whole(square)}"
-        )
-        return _if_few(part, code, total)
-    above = f"(CAST({code} AS DOUBLE) - {low})"
-    # Inside the range the cast cannot fail. A row that WHERE drops may be computed first, whatever
-    # it holds; it must not raise.
-    square = f"TRY_CAST({above} * {above} * {duckdb_literal(part.ratio)} AS BIGINT)"
-    return (
-        f"({rows}::HUGEINT * COUNT({code}) + {codes}::HUGEINT * COALESCE(SUM({code}), 0)"
-        f" + ({squares}) * COALESCE(SUM({square}), 0))"
-    )
+    terms = {f"COUNT({code})": rows, f"SUM({code})": codes, f"SUM({square})": squares}
+    return Total(terms, below=_few(part, code, way))
 
 
 def _code(part: CodedSum, table: Table, way: Way, column: Columns) -> str:
-    in_doubles = way is not Way.INTEGERS and _fits(part)
-    return column(double_code_of(part, table) if in_doubles else code_of(part, table))
+    return column(double_code_of(part, table) if _in_doubles(part, way) else code_of(part, table))
 
 
-def _whole(code: str) -> str:
-    """The sum of doubles that are whole numbers, as an integer."""
-    return f"COALESCE(TRY_CAST(SUM({code}) AS HUGEINT), 0)"
+def _in_doubles(part: CodedSum | Blend, way: Way) -> bool:
+    return way is not Way.INTEGERS and _fits(part)
 
 
-def _if_few(part: CodedSum | Blend, code: str, total: str) -> str:
-    """A total of doubles, where their number proves that it is exact: no partial sum is beyond 2^53."""
-    return f"CASE WHEN COUNT({code}) <= {EXACT_DOUBLES // _largest(part)} THEN {total} END"
+def _few(part: CodedSum | Blend, code: str, way: Way) -> dict[str, int]:
+    """Doubles are added up exactly while no partial sum can be beyond 2^53."""
+    if not _in_doubles(part, way):
+        return {}
+    return {f"COUNT({code})": EXACT_DOUBLES // _largest(part) + 1}
 
 
-def _from_distances(part: CodedSum, table: Table, code: str) -> str:
+def _from_distances(part: CodedSum, table: Table, code: str) -> Total:
     """The sum of clamped codes, from how far the codes lie from both ends l and h of their range.
 
     |c - l| - |c - h| is h - l above the range, l - h below it, and 2c - l - h inside. So it is
-    2k - l - h with k the clamped code, and the sum of k follows from the two sums of distances, A
-    and B, and the number of codes.
+    2k - l - h with k the clamped code, and the sum of k follows from the two sums of distances and
+    the number of codes.
 
-    A and B are exact if both come out below 2^52. Codes are multiples of 1/2: rounding leaves whole
+    Both sums are exact if they come out below 2^52. Codes are multiples of 1/2: rounding leaves whole
     numbers, but for halves between -2^52 and -2^51, where doubles are that dense. Adding what is not
     negative never makes a double smaller, in whatever order, so no partial sum was above the last
     one, and a multiple of 1/2 below 2^52 is a double: nothing was ever rounded. A distance that was
-    itself rounded would be above 2^52. NaN and infinity are not below it, either.
+    itself rounded would be above 2^52. NaN and infinity are not below it, either. Twice the sums are
+    whole numbers.
     """
-    coding = part.coding
-    zero, most = duckdb_literal(0.0), duckdb_literal(2.0**52)
-    distances = (
-        f"{code} - {duckdb_literal(float(end))}" if end else code
-        for end in (coding.low, coding.high)
+    low, high = part.coding.low, part.coding.high
+    above, below = (
+        f"2 * SUM(ABS({code} - {duckdb_literal(float(end))}))" if end else f"2 * SUM(ABS({code}))"
+        for end in (low, high)
     )
-    above, below = (f"COALESCE(SUM(ABS({distance})), {zero})" for distance in distances)
-    clamped = (
-        f"(TRY_CAST({above} - {below} AS HUGEINT)"
-        f" + {coding.high - coding.low}::HUGEINT * COUNT({code})) // 2"
-    )
-    others = f"{coding.low - part.centre}::HUGEINT * {_rows(part, table, code)}"
-    return f"CASE WHEN {above} < {most} AND {below} < {most} THEN {clamped} + {others} END"
+    codes, rows = f"COUNT({code})", _rows(part, table, code)
+    # 4 sums of k - l, and as often l - centre for every row
+    terms = {above: 1, below: -1, codes: 2 * (high - low)}
+    terms[rows] = terms.get(rows, 0) + 4 * (low - part.centre)
+    return Total(terms, 4, {above: EXACT_DOUBLES, below: EXACT_DOUBLES})
 
 
 def _rows(part: CodedSum, table: Table, code: str) -> str:

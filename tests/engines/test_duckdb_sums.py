@@ -17,7 +17,7 @@ from dpframe.aggregates.layout import layout_for
 from dpframe.engines import duckdb_sums
 from dpframe.engines.base import Request, request_for
 from dpframe.engines.duckdb import DuckDBEngine
-from dpframe.engines.duckdb_parts import parts_sql
+from dpframe.engines.duckdb_parts import statement_for
 from dpframe.engines.duckdb_sums import Way, ways_of
 from dpframe.plan.parts import Blend, CodedSum
 
@@ -47,8 +47,9 @@ class Asked:
     def found(self, way: Way) -> list[Any]:
         """The parts of the one group, as that way measures them; None for one that it leaves open."""
         (table,) = [self.request.source.table]  # type: ignore[union-attr]
-        frame = self.engine._run(parts_sql(self.request, way), [table])
-        return [frame[f"p{i}"][0] for i in range(len(self.request.parts))]
+        statement = statement_for(self.request, way)
+        frame = self.engine._run(statement.sql, [table])
+        return [frame.select(part).item() for part in statement.parts]
 
     def expected(self) -> list[int]:
         return [exact(part, self.values, self.nullable) for part in self.request.parts]

@@ -19,7 +19,7 @@ import dpframe as dp
 from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import Layout, layout_for
 from dpframe.engines.base import request_for
-from dpframe.engines.duckdb_parts import parts_sql
+from dpframe.engines.duckdb_parts import statement_for
 from dpframe.errors import QueryError, SQLError, UnboundedError
 
 ENGINES = ("polars", "duckdb")
@@ -214,7 +214,7 @@ def test_lesson_07_no_noise_is_drawn_in_the_database(engine: str) -> None:
         columns={"x": dp.Range(0, 1)},
     )
     compiled, layout = planned(session, "SELECT COUNT(*), AVG(x) FROM t WHERE x > 0")
-    sql = parts_sql(request_for(compiled, layout)).lower()
+    sql = statement_for(request_for(compiled, layout)).sql.lower()
     assert not any(word in sql for word in ("random", "setseed", "uuid", "sample"))
 
 
