@@ -3,6 +3,9 @@
 `SELECT ward, HISTOGRAM(age, 11) FROM visits GROUP BY ward` is read as if it said
 `SELECT ward, low, high, count` of bins that are one more group key. So whatever may follow a GROUP
 BY may follow it: HAVING, ORDER BY and LIMIT over the rows, or a SELECT around it.
+
+`HISTOGRAM(age, 200, cumulative := TRUE)` says by name what is asked of the counts, as arguments of
+`session.histogram` do; `=>` is read like `:=`. That is asked of all bins, so nothing follows it.
 """
 
 from __future__ import annotations
@@ -14,11 +17,16 @@ from sqlglot import exp
 
 from dpframe.frontends.sql_known import is_aggregate, is_histogram
 from dpframe.frontends.sql_origin import origin_of, sql_error
-from dpframe.plan.bins import HIGH, LOW, binned
+from dpframe.plan.bins import HIGH, LOW, Wish, binned
 from dpframe.plan.exprs import Call, Expr
 
 LOW_END, HIGH_END = f"{LOW}end", f"{HIGH}end"
 """What the ends of the bins of a HISTOGRAM are called while names are resolved."""
+
+_OPTIONS = ("cumulative", "hierarchical", "nonnegative", "consistent")
+"""What may be asked of the counts, by name."""
+
+_Option = exp.PropertyEQ | exp.Kwarg
 
 
 def expand_histograms(select: exp.Select, released: exp.Expression, text: str) -> None:
@@ -32,7 +40,9 @@ def expand_histograms(select: exp.Select, released: exp.Expression, text: str) -
                 text,
                 "HISTOGRAM makes a row for each bin",
                 why="an answer is a table, and each of its values has an error bar of its own",
-                fix="SELECT HISTOGRAM(age, 11) FROM visits, alone or beside the keys of GROUP BY",
+                fix="HISTOGRAM(age, 11, cumulative := TRUE) adds up the bins below each upper end"
+                if select.find(exp.Window)
+                else "SELECT HISTOGRAM(age, 11) FROM visits, alone or beside the keys of GROUP BY",
             )
         _refuse_company(call, released, text)
         _check_arguments(call, text)
@@ -62,7 +72,9 @@ def _refuse_company(call: exp.Expression, select: exp.Expression, text: str) -> 
 
 
 def _check_arguments(call: exp.Expression, text: str) -> None:
-    arguments = call.expressions
+    arguments, options = _arguments(call), _options(call)
+    for i, option in enumerate(options):
+        _check_option(call, option, options[:i], text)
     if not 1 <= len(arguments) <= 2:
         raise sql_error(
             call,
@@ -80,12 +92,50 @@ def _check_arguments(call: exp.Expression, text: str) -> None:
             why="a histogram counts the rows in each bin of a value",
             fix="HISTOGRAM(age, 11)",
         )
+    if options and len(arguments) == 1:
+        raise sql_error(
+            call,
+            text,
+            f"{options[0].name} goes with bins",
+            why="without bins, HISTOGRAM counts the rows of each category, as GROUP BY does",
+            fix="HISTOGRAM(age, 11, cumulative := TRUE)",
+        )
+
+
+def _arguments(call: exp.Expression) -> list[exp.Expression]:
+    return [argument for argument in call.expressions if not isinstance(argument, _Option)]
+
+
+def _options(call: exp.Expression) -> list[exp.Expression]:
+    return [argument for argument in call.expressions if isinstance(argument, _Option)]
+
+
+def _check_option(
+    call: exp.Expression, option: exp.Expression, before: list[exp.Expression], text: str
+) -> None:
+    name, value = option.name.lower(), option.expression
+    if name not in _OPTIONS or name in [other.name.lower() for other in before]:
+        raise sql_error(
+            call,
+            text,
+            f"HISTOGRAM has no option {name}" if name not in _OPTIONS else f"{name} is said twice",
+            why=f"its options are {', '.join(_OPTIONS)}",
+            fix="HISTOGRAM(age, 11, cumulative := TRUE)",
+        )
+    if not isinstance(value, exp.Boolean):
+        raise sql_error(
+            call,
+            text,
+            f"{name} is neither TRUE nor FALSE",
+            why="it is asked for, or it is not, before any row is read",
+            fix=f"{name} := TRUE",
+        )
 
 
 def _expand(item: exp.Expression, call: exp.Expression, select: exp.Expression, text: str) -> None:
     counted = item.this if isinstance(item, exp.Alias) else item
     name = item.alias or "count"
-    if len(call.expressions) == 1:
+    if len(_arguments(call)) == 1:
         value = call.expressions[0]
         count: exp.Expression = exp.Count(this=exp.Star())
         if isinstance(call.parent, exp.Filter):
@@ -154,7 +204,10 @@ def bins_of(
     value: Callable[[exp.Expression], Any],
 ) -> Call:
     """The key that the bins of a HISTOGRAM are: `read` reads what is binned, `value` constants."""
-    place, (what, how) = origin_of(call, text), call.expressions
+    place, (what, how) = origin_of(call, text), _arguments(call)
+    said: dict[str, Any] = {o.name.lower(): bool(o.expression.this) for o in _options(call)}
+    wish = Wish(**said)
     if isinstance(how, exp.Array):
-        return binned(read(what), None, [value(e) for e in how.expressions], place=place)
-    return binned(read(what), value(how), None, place=place)
+        edges = [value(e) for e in how.expressions]
+        return binned(read(what), None, edges, place=place, wish=wish)
+    return binned(read(what), value(how), None, place=place, wish=wish)
