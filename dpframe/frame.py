@@ -217,7 +217,7 @@ class Frame:
         >>> people = pl.DataFrame({"age": [31, 59]})
         >>> frame = people.dp.protect(dp.Budget(epsilon=1), columns={"age": dp.Range(0, 110)})
         >>> ages = frame.filter(pl.col("age") >= 18).histogram("age", bins=11, cumulative=True)
-        >>> "counts of the bins alone" in ages.explain(epsilon=0.5)
+        >>> "counts  of the bins alone" in ages.explain(epsilon=0.5)
         True
         >>> ages.release(epsilon=0.5).frame.columns
         ['low', 'high', 'count', 'cumulative']

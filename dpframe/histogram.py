@@ -29,11 +29,14 @@ from dpframe.release.cost import Cost
 from dpframe.release.display import number
 from dpframe.release.histogram import Histogram, counts_text, finish_text
 from dpframe.release.ladder import Ladder, shapes
-from dpframe.release.plane import Plane
+from dpframe.release.plane import Plane, largest_weight
 from dpframe.release.ranges import cells_of
 
 Analyse = Callable[[Node], Query]
 """Makes a question of a plan, for the same analyst and about the same tables."""
+
+_NORMAL = 1.96
+"""The half width of a 95% interval, in deviations, of a sum of many errors."""
 
 _MOST_CELLS = 4_096
 """Cells of a plane with levels: its error bars are found by drawing the noise of all of them."""
@@ -50,8 +53,19 @@ class _Way:
 
     def error(self, cost: Cost, margins: bool) -> float:
         """The predicted error of an average range of bins, or of an average margin."""
-        found = self.plane.margin_variance() if margins else self.plane.range_variance()
-        return 1.96 * self.query.deviation(cost) * math.sqrt(found)
+        plane, (deviation, half) = self.plane, self.query.predicted(cost)
+        if not margins or not deviation or plane.has_levels:
+            found = plane.margin_variance() if margins else plane.range_variance()
+            return _NORMAL * deviation * math.sqrt(found)
+        (n, m), excess = plane.shape, half / deviation - _NORMAL
+        # Tails are those of the noise where one count matters most, and normal where many do.
+        tails = [_NORMAL + excess * largest_weight(plane, size) for size in ((1, m), (n, 1))]
+        tail = (n * tails[0] + m * tails[1]) / (n + m)
+        return tail * deviation * math.sqrt(plane.margin_variance())
+
+    def cell_error(self, cost: Cost) -> float:
+        """The predicted error of an average bin: mostly that of its own count."""
+        return self.query.predicted(cost)[1] * math.sqrt(self.plane.cell_variance())
 
 
 class HistogramQuery(Query):
@@ -233,7 +247,7 @@ class HistogramQuery(Query):
             alone = self._shown.wish.hierarchical is False
             why = "as was asked for" if alone else "nothing coarser can be counted"
             lines += [f"     {way.reason or why}"]
-            each = 1.96 * way.query.deviation(cost) * math.sqrt(way.plane.cell_variance())
+            each = way.cell_error(cost)
             cell = "one bin" if len(self._shown.axes) == 1 else "one cell"
             lines += [f"     {cell} is then off by ± {number(each, each)} on average"]
         total = self._flat.compiled.table.size is not None

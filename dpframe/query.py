@@ -15,7 +15,7 @@ from dpframe.plan.domains import Domain
 from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
 from dpframe.release.consistency import reconciled
-from dpframe.release.cost import Cost, offer_for, single_cost
+from dpframe.release.cost import Cost, offer_for, predicted_width, single_cost
 from dpframe.release.explain import explain, explain_contest
 from dpframe.release.kept_keys import with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
@@ -200,9 +200,10 @@ class Query:
         """Whether it can be answered from earlier measurements, whatever their noise."""
         return self._known(self._settled(False), None) is not None
 
-    def deviation(self, cost: Cost) -> float:
-        """The predicted standard deviation of its first aggregate."""
-        return self._offer(self._compiled, self._said.cost(cost)).deviation(0)
+    def predicted(self, cost: Cost) -> tuple[float, float]:
+        """The standard deviation of its first aggregate, and the half width of its 95% interval."""
+        offer = self._offer(self._compiled, self._said.cost(cost))
+        return offer.deviation(0), predicted_width(offer, 0, 0.95)
 
     # --- of winners ------------------------------------------------------------------------------
 

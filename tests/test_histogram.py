@@ -205,6 +205,13 @@ def test_explanations_predict_the_errors_of_the_answer() -> None:
     both = [plane.release(rho=0.01).margin(name).errors["count"] for name in ("x", "age")]
     found = _rms([half for margin in both for half in margin])
     assert _off_by(plane.explain(rho=0.01, fresh=True)) == pytest.approx(found, rel=0.08)
+    wide = frame.histogram(["x", "age"], bins=30, margins=True)
+    release = wide.release(epsilon=0.1)
+    said = wide.explain(epsilon=0.1, fresh=True)
+    assert release._plane.margins
+    assert _off_by(said) == pytest.approx(release.margin("x").errors["count"][0], rel=0.04)
+    cell = float(re.search(r"one cell is then off by ± (\d+)", said)[1])  # type: ignore[index]
+    assert cell == pytest.approx(release.errors["count"][0], rel=0.06)
 
 
 def _rms(halves: list[float]) -> float:
