@@ -222,15 +222,17 @@ class Frame:
         >>> ages.release(epsilon=0.5).frame.columns
         ['low', 'high', 'count', 'cumulative']
         """
-        columns = [column] if isinstance(column, str) else list(column)
-        groups = [by] if isinstance(by, str) else list(by)
+        columns, groups = _names(column), _names(by)
         wish = Wish(cumulative, hierarchical, margins, nonnegative, consistent)
         rows = self._rows
         plan, shown = histogram_plan(
             rows, lambda expr: _domain(expr, rows.table), columns, bins, edges, groups, closed, wish
         )
-        apart = f", by={groups!r}" if groups else ""
-        asked = f"{self._written}.histogram({', '.join(map(repr, columns))}{apart})"
+        said = {"bins": bins, "edges": edges, "by": groups or None}
+        options = [f"{name}={value!r}" for name, value in said.items() if value is not None]
+        options += [f"{name}=True" for name in wish.asked]
+        named = repr(columns[0]) if len(columns) == 1 else repr(columns)
+        asked = f"{self._written}.histogram({', '.join([named, *options])})"
         found = self._analyse(plan, asked, shown=shown)
         assert isinstance(found, HistogramQuery)
         return found
@@ -315,6 +317,12 @@ class GroupBy:
 
     def __repr__(self) -> str:
         return f"<GroupBy: {source_code(self._keys)}; .agg(...) comes next>"
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    """Names as they may be given; what is no name is refused later."""
+    listed = isinstance(given, Sequence) and not isinstance(given, str)
+    return list(given) if listed else [given]  # type: ignore[list-item]
 
 
 def _rows_over(base: Node, table: Table, columns: Mapping[str, Expr]) -> PrivateRows:

@@ -386,3 +386,42 @@ def test_margins_are_captioned_and_shown_with_bars() -> None:
     page = found.margin("age")._repr_html_()
     assert page.count("<tr>") == 10
     assert "age_low" in page
+
+
+def test_a_plane_with_margins_answers_its_cells_and_its_columns_alone_for_free() -> None:
+    session = opened()
+    plane = session.histogram("t", ["x", "age"], bins=12, margins=True, rho=0.01)
+    assert plane._plane.margins
+    spent = session.spent
+    assert session.histogram("t", ["x", "age"], bins=12).reused
+    assert session.histogram("t", "x", bins=12).reused
+    assert session.sql("SELECT HISTOGRAM(age, 12) FROM t").reused
+    assert session.spent == spent
+
+
+def test_groups_of_a_plane_may_be_chosen_privately() -> None:
+    session = dp.Session(dp.Budget(epsilon=100, delta=1e-4))
+    data = pl.DataFrame(
+        {"name": ["a"] * 900 + ["b"] * 600, "v": [0.1, 0.9] * 750, "w": [0.2, 0.3, 0.8] * 500}
+    )
+    columns = {"v": dp.Range(0, 1, nullable=False), "w": dp.Range(0, 1, nullable=False)}
+    session.register("t", data, columns=columns)
+    for options in ({"margins": True}, {"hierarchical": True}):
+        found = session.histogram(
+            "t", ["v", "w"], bins=6, by="name", rho=0.3, delta=1e-5, fresh=True, **options
+        )
+        assert found._plane.margins or found._plane.has_levels
+        rows = found.margin("v").frame
+        assert rows["name"].to_list() == ["a"] * 6 + ["b"] * 6
+        exact = [450, 0, 0, 0, 0, 450, 300, 0, 0, 0, 0, 300]
+        assert (abs(rows["count"] - pl.Series(exact)) < 25).all()
+        lower = found.between({"v": (0, 0.5), "w": (0, 0.5)}).frame
+        assert lower["name"].to_list() == ["a", "b"]
+        assert (abs(lower["count"] - pl.Series([300, 200])) < 40).all()
+
+
+def test_the_ledger_remembers_what_was_asked() -> None:
+    session = opened()
+    session.histogram("t", "x", bins=30, by="ward", cumulative=True, epsilon=0.1)
+    asked = session.ledger.entries()["asked"].to_list()
+    assert asked == ["""session.table("t").histogram('x', bins=30, by=['ward'], cumulative=True)"""]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from dpframe.errors import ParameterError, QueryError
 from dpframe.frontends.polars import PrivateRows
-from dpframe.plan.bins import HIGH, LOW, NO_WISH, Closed, Wish, binned
+from dpframe.plan.bins import HIGH, LOW, NO_WISH, OPTIONS, Closed, Wish, binned
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Column, Expr
 from dpframe.plan.nodes import Aggregate, Node, Project
@@ -71,7 +71,7 @@ def histogram_plan(
 
 
 def _refuse_wishes(wish: Wish) -> None:
-    for name in ("cumulative", "hierarchical", "margins", "nonnegative", "consistent"):
+    for name in OPTIONS:
         value = getattr(wish, name)
         if not isinstance(value, bool) and not (name == "hierarchical" and value is None):
             raise ParameterError(
@@ -102,7 +102,7 @@ def _refuse_misnamed(
             fix='one column, or two: ["age", "cost"]; by= names further groups',
         )
     for name in (*columns, *by):
-        if name not in rows.columns:
+        if not isinstance(name, str) or name not in rows.columns:
             raise QueryError(
                 f"{name!r} is not a column of {table.name}",
                 why=f"its columns are {', '.join(rows.columns)}",

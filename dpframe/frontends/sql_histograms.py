@@ -17,14 +17,14 @@ from sqlglot import exp
 
 from dpframe.frontends.sql_known import is_aggregate, is_histogram
 from dpframe.frontends.sql_origin import origin_of, sql_error
-from dpframe.plan.bins import HIGH, LOW, Wish, binned
+from dpframe.plan.bins import HIGH, LOW, OPTIONS, Wish, binned
 from dpframe.plan.exprs import Call, Expr
 
 LOW_END, HIGH_END = f"{LOW}end", f"{HIGH}end"
 """What the ends of the bins of a HISTOGRAM are called while names are resolved."""
 
-_OPTIONS = ("cumulative", "hierarchical", "nonnegative", "consistent")
-"""What may be asked of the counts, by name."""
+_OPTIONS = tuple(name for name in OPTIONS if name != "margins")
+"""What may be asked of the counts, by name; bins here are those of one value."""
 
 _Option = exp.PropertyEQ | exp.Kwarg
 

@@ -29,6 +29,10 @@ Closed: TypeAlias = Literal["left", "right"]
 """The end that belongs to a bin; at the other end of all bins, both do."""
 
 
+OPTIONS = ("cumulative", "hierarchical", "margins", "nonnegative", "consistent")
+"""What may be asked of a histogram."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What is asked of the counts of a histogram, beyond the counts themselves."""
@@ -45,6 +49,11 @@ class Wish:
     def is_said(self) -> bool:
         """Whether anything was asked."""
         return self != Wish()
+
+    @property
+    def asked(self) -> list[str]:
+        """The options that are asked for."""
+        return [name for name in OPTIONS if getattr(self, name)]
 
 
 NO_WISH = Wish()

@@ -62,6 +62,8 @@ class Histogram(Release):
     _groups: int
     _heads: pl.DataFrame
     """The keys of each group."""
+    _every: pl.DataFrame
+    """The table of all bins."""
     _drawn: dict[int, Floats]
     """Errors that were drawn, by their number: ranges have the same ones."""
 
@@ -92,6 +94,7 @@ class Histogram(Release):
             upto[:, 0] = 0
             found._sums = {**found._sums, name: upto}
         found._fill()
+        found._every = found._finished
         return found
 
     # --- counts ----------------------------------------------------------------------------------
@@ -268,14 +271,14 @@ class Histogram(Release):
         self._refuse_unknown(asked)
         ends, columns = [], []
         for axis, numbers in zip(self._axes, self._numbers, strict=True):
-            kinds = [self._finished.schema.get(name) for name in axis.columns]
+            kinds = [self._every.schema[name] for name in axis.columns]
             if axis.has_bins:
                 edges = self._edges(axis)
                 first, last = place_of(axis.title, edges, asked.get(axis.title, (None, None)))
                 ends += np.searchsorted(numbers, [first, last]).tolist()
                 values = [edges[first], edges[last]]
             elif axis.title in asked:
-                keys = self._categories(axis)
+                keys = self._every[axis.columns[0]].unique(maintain_order=True).to_list()
                 place = place_of_category(axis.title, keys, asked[axis.title])
                 ends += [place, place + 1]
                 values = [keys[place]]
@@ -290,7 +293,8 @@ class Histogram(Release):
     def margin(self, column: str) -> Histogram:
         """The histogram of one column of a plane: the sums of its rows or columns, at no cost.
 
-        Its error is that of the sum. With `margins=True` it was measured itself where that is
+        It counts the rows that are in the plane: those with a value in both columns. Its error is
+        that of the sum. With `margins=True` it was measured itself where that is
         better, and the cells were made to agree with it.
         """
         titles = [axis.title for axis in self._axes]
@@ -301,29 +305,13 @@ class Histogram(Release):
                 fix='session.histogram("visits", ["age", "cost"], bins=11, margins=True,'
                 ' epsilon=0.1).margin("age")',
             )
-        own = titles.index(column)
-        n = self._plane.shape[own]
-        whole = every_cell((n, 1))
-        whole[:, 3] = self._plane.shape[1 - own]
-        cells = every_cell((n, 1))[:, :2]
-        rectangles = whole if own == 0 else np.column_stack([whole[:, 2:], cells])
-        names = self._axes[own].columns
-        rows = self._first[names[0]].len() // max(1, self._groups)
-        step = 1 if own == 1 else self._plane.shape[1]
-        places = [
-            group * rows + place * step for group in range(self._groups) for place in range(n)
-        ]
-        found = self._first[places].select(*self._shown.by, *names, ROW)
-        return self._with(found, rectangles)
-
-    @cached_property
-    def _first(self) -> pl.DataFrame:
-        """The table of all bins."""
-        return self._finished
-
-    def _categories(self, axis: Axis) -> list[Any]:
-        found: list[Any] = self._first[axis.columns[0]].unique(maintain_order=True).to_list()
-        return found
+        own, (n, m) = titles.index(column), self._plane.shape
+        rectangles = every_cell((n, 1) if own == 0 else (1, m))
+        rectangles[:, [2, 3] if own == 0 else [0, 1]] = (0, m if own == 0 else n)
+        rows = np.arange(self._every.height).reshape(self._groups, n, m)
+        first = rows[:, :, 0] if own == 0 else rows[:, 0, :]
+        names = (*self._shown.by, *self._axes[own].columns, ROW)
+        return self._with(self._every[first.ravel()].select(names), rectangles)
 
     def _refuse_unknown(self, asked: Mapping[str, Any]) -> None:
         titles = [axis.title for axis in self._axes]
@@ -338,8 +326,6 @@ class Histogram(Release):
     def _with(self, frame: pl.DataFrame, rectangles: Rectangles) -> Histogram:
         """The same measurements, with other sums of bins shown."""
         found = copy.copy(self)
-        _ = self._first
-        found.__dict__["_first"] = self._first
         found._intervals = {}
         found.__dict__.pop("errors", None)
         found._sums = {self._shown.count: rectangles}
