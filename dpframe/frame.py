@@ -183,7 +183,7 @@ class Frame:
         self,
         column: str | Sequence[str],
         *,
-        bins: int | None = None,
+        bins: int | Mapping[str, int] | None = None,
         edges: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
         by: str | Sequence[str] = (),
         closed: Closed = "left",
@@ -196,7 +196,7 @@ class Frame:
         """Count the rows in each bin of a column, or of two columns at once: a question to ask.
 
         `bins` cuts the declared range evenly, `edges` are the ends of the bins (of two columns,
-        `edges={"age": [...]}`), and a column with declared keys has a bin for each. `by` names
+        `bins={"age": 11}, edges={"cost": [...]}`), and a column with declared keys has a bin for each. `by` names
         columns whose groups are counted apart. One unit changes all bins together by no more than
         its weight, so bins are not paid for singly. A bin has its lower end, and with
         `closed="right"` its upper one.

@@ -255,7 +255,7 @@ class Session:
         table: str,
         column: str | Sequence[str],
         *,
-        bins: int | None = None,
+        bins: int | Mapping[str, int] | None = None,
         edges: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
         by: str | Sequence[str] = (),
         closed: Closed = "left",

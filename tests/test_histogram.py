@@ -240,7 +240,12 @@ def _off_by(said: str) -> float:
             "as was asked for",
         ),
         (["x", "age"], {"bins": 3, "margins": True}, {"epsilon": 0.1}, "with margins counted too"),
-        (["x", "age"], {"bins": 9, "margins": True}, {"rho": 0.1}, "81 cells + 9 rows + 9 columns"),
+        (
+            ["x", "age"],
+            {"bins": 9, "margins": True},
+            {"rho": 0.1},
+            "81 cells + 9 + 9 sums in the margins",
+        ),
         (
             ["x", "age"],
             {"bins": 20, "hierarchical": True},
@@ -382,7 +387,9 @@ def test_the_text_of_a_question_may_say_its_cost() -> None:
 
 def test_margins_are_captioned_and_shown_with_bars() -> None:
     found = opened().histogram("t", ["x", "age"], bins=9, margins=True, rho=0.01)
-    assert "81 cells + 9 rows + 9 columns were counted, and agree; a margin is then" in repr(found)
+    assert "81 cells + 9 + 9 sums in the margins were counted, and agree; a margin is" in repr(
+        found
+    )
     page = found.margin("age")._repr_html_()
     assert page.count("<tr>") == 10
     assert "age_low" in page
@@ -425,3 +432,37 @@ def test_the_ledger_remembers_what_was_asked() -> None:
     session.histogram("t", "x", bins=30, by="ward", cumulative=True, epsilon=0.1)
     asked = session.ledger.entries()["asked"].to_list()
     assert asked == ["""session.table("t").histogram('x', bins=30, by=['ward'], cumulative=True)"""]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("option", ["margins", "hierarchical", None])
+def test_planes_are_the_same_question_in_sql(engine: Any, option: str | None) -> None:
+    session = opened(engine=engine, unit=dp.Unit("u", max_rows=6))
+    said = f", {option} := TRUE" if option else ""
+    sql = f"SELECT ward, HISTOGRAM(x, 9, age, [0, 50, 110]{said}) FROM t GROUP BY ward"
+    first = session.sql(sql, rho=0.01)
+    assert isinstance(first, dp.Histogram)
+    options = {option: True} if option else {}
+    again = session.histogram(
+        "t", ["x", "age"], bins={"x": 9}, edges={"age": [0, 50, 110]}, by="ward", **options
+    )
+    assert again.reused
+    assert again.frame.equals(first.frame)
+    assert first.frame.columns == ["ward", "x_low", "x_high", "age_low", "age_high", "count"]
+    corner = {"x": (-3, -1), "age": (0, 50)}
+    assert first.between(corner).frame.equals(again.between(corner).frame)
+    assert first.margin("age").frame.equals(again.margin("age").frame)
+    assert (first._plane.margins, first._plane.has_levels) == (
+        option == "margins",
+        option == "hierarchical",
+    )
+
+
+def test_planes_of_values_that_do_not_combine_freely_have_cells_alone() -> None:
+    session = opened()
+    cells = session.sql("SELECT HISTOGRAM(age, 5, age // 2, 5) FROM t", epsilon=1)
+    assert isinstance(cells, dp.Histogram)
+    with pytest.raises(dp.ParameterError, match="no ranges of bins here"):
+        cells.between({"age": (0, 22)})
+    with pytest.raises(dp.ParameterError, match="bins of their own"):
+        session.sql("SELECT HISTOGRAM(age, 5, age // 2, 5, margins := TRUE) FROM t", epsilon=1)

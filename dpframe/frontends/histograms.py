@@ -21,7 +21,7 @@ def histogram_plan(
     rows: PrivateRows,
     domain_of: Callable[[Expr], Domain | None],
     columns: Sequence[str],
-    bins: int | None,
+    bins: int | Mapping[str, int] | None,
     edges: Edges | None,
     by: Sequence[str],
     closed: Closed = "left",
@@ -38,7 +38,7 @@ def histogram_plan(
             fix='closed="left": 18 is in the bin from 18 on',
         )
     _refuse_wishes(wish)
-    _refuse_misnamed(rows, columns, by, edges)
+    _refuse_misnamed(rows, columns, by, bins, edges)
     keys: list[tuple[str, Expr]] = [(f"k{i}", rows.columns[name]) for i, name in enumerate(by)]
     shown: list[tuple[str, Expr]] = [(name, Column(f"k{i}")) for i, name in enumerate(by)]
     own: list[tuple[str, str, int]] = []
@@ -53,7 +53,8 @@ def histogram_plan(
             own.append((key, name, 1))
             continue
         others = isinstance(edges, Mapping) and given is not None  # bins= is for the other column
-        keys.append((key, binned(expr, None if others else bins, given, closed)))
+        even = bins.get(name) if isinstance(bins, Mapping) else bins
+        keys.append((key, binned(expr, None if others else even, given, closed)))
         shown += [
             (f"{prefix}low", Column(f"{LOW}{key}")),
             (f"{prefix}high", Column(f"{HIGH}{key}")),
@@ -92,7 +93,11 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 
 def _refuse_misnamed(
-    rows: PrivateRows, columns: Sequence[str], by: Sequence[str], edges: Edges | None
+    rows: PrivateRows,
+    columns: Sequence[str],
+    by: Sequence[str],
+    bins: int | Mapping[str, int] | None,
+    edges: Edges | None,
 ) -> None:
     table = rows.table
     if not 1 <= len(columns) <= 2:
@@ -124,10 +129,11 @@ def _refuse_misnamed(
             why="bins of a column and groups of its values would be the same",
             fix="name each column once",
         )
-    stray = set(edges) - set(columns) if isinstance(edges, Mapping) else set()
-    if stray:
-        raise ParameterError(
-            f"edges= names {', '.join(sorted(map(str, stray)))}",
-            why=f"the histogram is of {', '.join(columns)}",
-            fix='edges={"age": [0, 18, 65, 110]}',
-        )
+    for option, given in (("bins", bins), ("edges", edges)):
+        stray = set(given) - set(columns) if isinstance(given, Mapping) else set()
+        if stray:
+            raise ParameterError(
+                f"{option}= names {', '.join(sorted(map(str, stray)))}",
+                why=f"the histogram is of {', '.join(columns)}",
+                fix='bins={"age": 11}' if option == "bins" else 'edges={"age": [0, 18, 65, 110]}',
+            )

@@ -59,7 +59,7 @@ class Shown:
 
 
 def shown_by(plan: Node) -> Shown | None:
-    """How a plan shows a histogram of one column, if that is all it does.
+    """How a plan shows a histogram of one value or two, if that is all it does.
 
     What is asked of the counts of a histogram is asked of them all, so nothing may be done to some.
     """
@@ -84,17 +84,21 @@ def _shown_by(plan: Node) -> Shown | None:
         case _:
             return None
     bins = [(key, expr) for key, expr in keys if isinstance(expr, Call) and expr.function == BINS]
-    if len(bins) != 1 or keys[-1][0] != bins[0][0]:
+    if not 1 <= len(bins) <= 2 or keys[-len(bins) :] != tuple(bins):
         return None
-    (key, call), *_ = bins
     names = {expr.name: shown for shown, expr in columns if isinstance(expr, Column)}
-    groups = [group for group, _ in keys if group != key]
-    ends = (f"{LOW}{key}", f"{HIGH}{key}")
+    groups = [group for group, _ in keys[: -len(bins)]]
+    ends = [f"{end}{key}" for key, _ in bins for end in (LOW, HIGH)]
     if len(names) != len(columns) or set(names) != {*groups, *ends, name}:
         return None
     by = tuple(shown for shown, expr in columns if getattr(expr, "name", None) in groups)
-    title = getattr(call.args[0], "name", "the expression")
-    return Shown(by, (Axis(key, title, (names[ends[0]], names[ends[1]])),), names[name])
+    axes = []
+    for key, call in bins:
+        low, high = names[f"{LOW}{key}"], names[f"{HIGH}{key}"]
+        (value,) = call.children
+        title = value.name if isinstance(value, Column) else low.removesuffix("_low")
+        axes.append(Axis(key, title, (low, high)))
+    return Shown(by, tuple(axes), names[name])
 
 
 def on_levels(plan: Node, axes: Sequence[str], levels: Levels, inside: Expr | None = None) -> Node:

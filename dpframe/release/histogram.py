@@ -353,7 +353,7 @@ def counts_text(plane: Plane) -> str:
     """What was counted for each group, in words."""
     if plane.margins:
         n, m = plane.shape
-        return f"{n * m:,} cells + {n:,} rows + {m:,} columns were counted, and agree"
+        return f"{n * m:,} cells + {n:,} + {m:,} sums in the margins were counted, and agree"
     if plane.has_levels:
         axes = [axis.sizes for axis in (plane.rows, plane.columns) if axis.bins > 1]
         each = [" + ".join(f"{size:,}" for size in reversed(sizes)) for sizes in axes]

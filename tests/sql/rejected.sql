@@ -1236,8 +1236,26 @@ SELECT HISTOGRAM() FROM visits
 --! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, 5)
 SELECT HISTOGRAM(age, 11, 5) FROM visits
 ;
---! SQLError 1:8 | HISTOGRAM has no option margins | HISTOGRAM(age, 11, margins := TRUE)
+--! SQLError 1:8 | HISTOGRAM has no option levels | HISTOGRAM(age, 11, levels := TRUE)
+SELECT HISTOGRAM(age, 11, levels := TRUE) FROM visits
+;
+--! SQLError 1:8 | both values of the plane are the same | HISTOGRAM(age, 11, age, 5)
+SELECT HISTOGRAM(age, 11, age, 5) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 5 arguments | HISTOGRAM(age, 11, score, 5, cost)
+SELECT HISTOGRAM(age, 11, score, 5, cost) FROM visits
+;
+--! ParameterError 1:8 | bins=0 is not a whole number | HISTOGRAM(age, 11, score, 0)
+SELECT HISTOGRAM(age, 11, score, 0) FROM visits
+;
+--! ParameterError 1:8 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, score, 5, margins := TRUE)
+SELECT HISTOGRAM(age, 11, score, 5, margins := TRUE) FROM visits LIMIT 3
+;
+--! ParameterError | margins= is for a histogram of two columns | 
 SELECT HISTOGRAM(age, 11, margins := TRUE) FROM visits
+;
+--! ParameterError | cumulative= is for bins of one column | 
+SELECT HISTOGRAM(age, 11, score, 5, cumulative := TRUE) FROM visits
 ;
 --! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, cumulative = TRUE)
 SELECT HISTOGRAM(age, 11, cumulative = TRUE) FROM visits
