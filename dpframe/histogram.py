@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import polars as pl
 
 from dpframe.bounds.keys import covers_every_row
 from dpframe.budget.exact import Number
@@ -27,7 +28,7 @@ from dpframe.plan.shown import Levels, Shape, Shown, on_levels
 from dpframe.query import Query
 from dpframe.release.cost import Cost
 from dpframe.release.display import number
-from dpframe.release.histogram import Histogram, counts_text, finish_text
+from dpframe.release.histogram import Histogram, counts_text, finish_text, public_total
 from dpframe.release.ladder import Ladder, shapes
 from dpframe.release.plane import Plane, largest_weight
 from dpframe.release.ranges import cells_of
@@ -175,12 +176,16 @@ class HistogramQuery(Query):
         flat = _Way(self._flat, None, Plane.over(numbers, None))
         found = [flat]
         candidates = []
-        if wish.margins and flat.plane.cells:
+        # Where NULL is a category, a condition cannot tell it from values that are in none.
+        apart = all(not values.null_count() for _, values in self._open_categories())
+        if wish.margins and flat.plane.cells and apart:
             candidates.append(Levels((None,) * len(keys), margins=True))
         if wish.hierarchical is not False and (wish.hierarchical or not wish.margins):
             candidates += self._levels([len(own) for own in numbers])
         for levels in dict.fromkeys(candidates):
-            plan = on_levels(self._plan, keys, levels, self._inside())
+            # Levels are those of bins: each has all categories, and needs no condition.
+            inside = self._inside() if levels.margins else None
+            plan = on_levels(self._plan, keys, levels, inside)
             found.append(_Way(self._analyse(plan), levels, Plane.over(numbers, levels)))
         return found
 
@@ -208,17 +213,27 @@ class HistogramQuery(Query):
                 found.append(Levels(tuple(pairs[int(np.argmin(errors))])))
         return found
 
+    def _open_categories(self) -> list[tuple[Expr, pl.Series]]:
+        """Categories that not every row is in: a column, and the categories that it has."""
+        compiled, exprs = self._flat.compiled, dict(aggregate_of(self._plan).keys)
+        typed = dict(compiled.keys)
+        found = [
+            (axis, compiled.public[axis.key]) for axis in self._shown.axes if not axis.has_bins
+        ]
+        return [
+            (exprs[axis.key], values.unique())
+            for axis, values in found
+            if not covers_every_row(typed[axis.key], values)
+        ]
+
     def _inside(self) -> Expr | None:
         """That a row is in some category, where others may be there too: margins count no others."""
-        compiled, conditions = self._flat.compiled, []
-        exprs = dict(aggregate_of(self._plan).keys)
-        typed = dict(compiled.keys)
-        for axis in self._shown.axes:
-            values = compiled.public[axis.key]
-            if not axis.has_bins and not covers_every_row(typed[axis.key], values):
-                listed = tuple(values.drop_nulls().unique().sort().to_list())
-                conditions.append(Call("in", (exprs[axis.key],), listed))
-        return conjunction(tuple(conditions))
+        return conjunction(
+            tuple(
+                Call("in", (column,), tuple(values.sort().to_list()))
+                for column, values in self._open_categories()
+            )
+        )
 
     # --- in words --------------------------------------------------------------------------------
 
@@ -246,11 +261,13 @@ class HistogramQuery(Query):
             lines += [f"counts  {counts_text(way.plane).removeprefix('counts ')}"]
             alone = self._shown.wish.hierarchical is False
             why = "as was asked for" if alone else "nothing coarser can be counted"
+            if self._shown.wish.margins and not alone:
+                why = "margins cannot be counted: NULL is a category, and looks like values of none"
             lines += [f"     {way.reason or why}"]
             each = way.cell_error(cost)
             cell = "one bin" if len(self._shown.axes) == 1 else "one cell"
             lines += [f"     {cell} is then off by ± {number(each, each)} on average"]
-        total = self._flat.compiled.table.size is not None
+        total = public_total(self._flat.compiled) is not None
         return [*lines, *(f"after   {line}" for line in finish_text(self._shown.wish, total))]
 
 

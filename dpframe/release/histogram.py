@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpframe.aggregates.compile import Compiled
 from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.rows import Stored
 from dpframe.errors import ParameterError
@@ -66,6 +67,8 @@ class Histogram(Release):
     """The table of all bins."""
     _drawn: dict[int, Floats]
     """Errors that were drawn, by their number: ranges have the same ones."""
+    _halves: dict[tuple[tuple[int, int], float], float]
+    """Half widths that were found, by the size of rectangles and the confidence."""
 
     @classmethod
     def of(
@@ -74,7 +77,7 @@ class Histogram(Release):
         """A release of counts as a histogram."""
         found = cls.__new__(cls)
         found.__dict__ |= release.__dict__
-        found._intervals, found._drawn = {}, {}
+        found._intervals, found._drawn, found._halves = {}, {}, {}
         found._shown, found._reason = shown, reason
         rows = found._parts.compiled.groupings[0].frame
         numbers = cells_of(rows, [axis.key for axis in shown.axes])
@@ -125,17 +128,8 @@ class Histogram(Release):
 
     @cached_property
     def _total(self) -> int | None:
-        """The number of all rows, where it is public and every row is in some bin."""
-        compiled = self._parts.compiled
-        table = compiled.table
-        if not self._wish.consistent or table.size is None or table.unit_column is not None:
-            return None
-        finest = compiled.groupings[0]
-        covered = all(covers_every_row(key, finest.public[name]) for name, key in finest.keys)
-        # Joined or grouped rows are there or not, so their number is never public.
-        whole = compiled.where is None and isinstance(compiled.source, Stored)
-        known = whole and not compiled.private and covered
-        return table.size if known else None
+        """The total that counts are to add up to, where it is public."""
+        return public_total(self._parts.compiled) if self._wish.consistent else None
 
     @property
     def _wish(self) -> Wish:
@@ -202,9 +196,11 @@ class Histogram(Release):
             groups = None if self._total is None else self._groups
             found = np.zeros(len(rectangles))
             for size, those in sizes.items():
-                found[those] = half_width(
-                    self._plane, size, groups, law, step, confidence, self._source
-                )
+                if (size, confidence) not in self._halves:
+                    self._halves[size, confidence] = half_width(
+                        self._plane, size, groups, law, step, confidence, self._source
+                    )
+                found[those] = self._halves[size, confidence]
             return found
         counts = sum(n * m for n, m in self._plane.sizes) * self._drawn_groups
         draws = draws_for(counts, confidence)
@@ -347,6 +343,17 @@ class Histogram(Release):
         if self._plane.margins or self._plane.has_levels or reason:
             lines.append(counts_text(self._plane) + reason)
         return "\n".join([*lines, *finish_text(self._wish, self._total is not None)])
+
+
+def public_total(compiled: Compiled) -> int | None:
+    """The number of all rows, where it is public and every row is in some bin."""
+    table, finest = compiled.table, compiled.groupings[0]
+    if table.size is None or table.unit_column is not None:
+        return None
+    covered = all(covers_every_row(key, finest.public[name]) for name, key in finest.keys)
+    # Joined or grouped rows are there or not, so their number is never public.
+    whole = compiled.where is None and isinstance(compiled.source, Stored)
+    return table.size if whole and not compiled.private and covered else None
 
 
 def counts_text(plane: Plane) -> str:

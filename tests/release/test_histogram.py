@@ -460,3 +460,36 @@ def test_margins_of_categories_count_the_rows_of_the_cells_and_no_others(engine:
     assert kinds.margin("kind").frame.rows() == (
         in_wards.group_by("kind").agg(pl.len()).sort("kind").rows()
     )
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("keys", [["er", "gp", None], ["er", "gp"]])
+def test_null_is_a_category_of_a_plane_where_it_is_declared(engine: Any, keys: list[Any]) -> None:
+    data = pl.DataFrame(
+        {"ward": ["er", "gp", None, "zz", "er", None], "v": [0.1, 0.9, 0.2, 0.3, 0.6, 0.8]}
+    )
+    session = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
+    columns = {"ward": dp.Keys(keys), "v": dp.Range(0, 1)}
+    session.register("t", data, columns=columns, engine=engine)
+    asked: dict[str, Any] = {"bins": 2, "rho": 1, "fresh": True}
+    flat = session.histogram("t", ["ward", "v"], **asked)
+    for options in ({"margins": True}, {"hierarchical": True}):
+        bins = {"bins": 2} if "margins" in options else {"bins": 8}
+        query = session.table("t").histogram(["ward", "v"], **bins, **options)
+        plane = query.release(rho=1, fresh=True)
+        if "margins" in options and None in keys:  # what is in no category looks like NULL
+            assert not plane._plane.margins
+            assert "margins cannot be counted: NULL is a category" in query.explain(rho=1)
+        else:
+            assert plane._plane.margins or plane._plane.has_levels
+        assert plane.margin("ward").frame.rows() == flat.margin("ward").frame.rows()
+        half = plane.between({"v": (0, 0.5)}).frame["count"].item()
+        assert half == flat.between({"v": (0, 0.5)}).frame["count"].item() == len(keys) - 1
+        assert plane.between({"ward": keys[-1]}).frame["count"].item() == (2 if None in keys else 1)
+
+
+def test_error_bars_of_a_range_are_the_same_whenever_it_is_asked_for() -> None:
+    release = opened().histogram("t", ["x", "y"], margins=True, rho=0.01, **PLANE)
+    first = release.between({"x": (0, 8)}).intervals()
+    assert first.equals(release.between({"x": (0, 8)}).intervals())
