@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UserError,
     )
     from dpframe.frame import Frame, GroupBy
+    from dpframe.histogram import HistogramQuery
     from dpframe.query import Query
     from dpframe.release.choice import Choice
     from dpframe.release.histogram import Histogram
@@ -54,6 +55,7 @@ __all__ = [
     "Frame",
     "GroupBy",
     "Histogram",
+    "HistogramQuery",
     "InternalError",
     "Keys",
     "Ledger",
@@ -81,6 +83,7 @@ _HOMES = {
     "Frame": "frame",
     "GroupBy": "frame",
     "Histogram": "release.histogram",
+    "HistogramQuery": "histogram",
     "Keys": "declare",
     "Ledger": "budget.ledger",
     "Loss": "budget.loss",

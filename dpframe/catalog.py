@@ -148,3 +148,14 @@ def _known(table: Table, column: str) -> str:
     domain = table.domains[column]
     known = domain.values is not None or domain.is_bounded
     return "read from the table" if table.public and not known else in_words(domain)
+
+
+def terms_of_table(table: Table) -> dict[str, Any]:
+    """What a ledger must find unchanged when it is opened again."""
+    return {
+        "unit": table.unit_column,
+        "max_rows": table.max_rows,
+        "neighbors": table.neighbors,
+        "size": table.size,
+        "public": table.public,
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -12,6 +12,7 @@ import polars as pl
 from dpframe.bounds.analysis import condition, typed
 from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import QueryError
+from dpframe.frontends.histograms import histogram_plan
 from dpframe.frontends.polars import PrivateRows
 from dpframe.frontends.polars_aggregates import has_aggregate
 from dpframe.frontends.polars_arguments import (
@@ -28,6 +29,8 @@ from dpframe.frontends.polars_arguments import (
 )
 from dpframe.frontends.polars_joins import How, join_names, joined, unique_rows
 from dpframe.frontends.polars_text import Written
+from dpframe.histogram import HistogramQuery
+from dpframe.plan.bins import Closed, Wish
 from dpframe.plan.domains import Domain, Type, in_words
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.functions.casts import polars_type
@@ -176,6 +179,64 @@ class Frame:
             )
         return GroupBy(self._rows, named_terms(by, named, self._rows.schema), self)
 
+    def histogram(
+        self,
+        column: str | Sequence[str],
+        *,
+        bins: int | Mapping[str, int] | None = None,
+        edges: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
+        by: str | Sequence[str] = (),
+        closed: Closed = "left",
+        cumulative: bool = False,
+        hierarchical: bool | None = None,
+        margins: bool = False,
+        nonnegative: bool = False,
+        consistent: bool = False,
+    ) -> HistogramQuery:
+        """Count the rows in each bin of a column, or of two columns at once: a question to ask.
+
+        `bins` cuts the declared range evenly, `edges` are the ends of the bins (of two columns,
+        `bins={"age": 11}, edges={"cost": [...]}`), and a column with declared keys has a bin for each. `by` names
+        columns whose groups are counted apart. One unit changes all bins together by no more than
+        its weight, so bins are not paid for singly. A bin has its lower end, and with
+        `closed="right"` its upper one.
+
+        `cumulative` adds the rows below each upper end. Sums of many bins add up their noise:
+        `hierarchical=True` counts coarser bins too, for a part of the cost, so that the error of a
+        range of bins (`release.between(low, high)`) grows with the logarithm of their number. Of
+        two columns, `margins=True` counts each column alone beside the cells, and the cells add up
+        to that (`release.margin("age")`). Cumulative counts and margins are measured so where that
+        is predicted to be better; `explain` and the answer say why.
+
+        `nonnegative` raises counts below 0 to 0: then bins that are nearly empty come out too large
+        on average, and so do sums over many bins. `consistent` takes the nearest counts that are
+        not negative and add up: to the number of rows where that is public, else to their noisy
+        total. Then nearly empty bins come out too large, and the others too small by as much.
+
+        >>> import dpframe as dp
+        >>> people = pl.DataFrame({"age": [31, 59]})
+        >>> frame = people.dp.protect(dp.Budget(epsilon=1), columns={"age": dp.Range(0, 110)})
+        >>> ages = frame.filter(pl.col("age") >= 18).histogram("age", bins=11, cumulative=True)
+        >>> "counts  of the bins alone" in ages.explain(epsilon=0.5)
+        True
+        >>> ages.release(epsilon=0.5).frame.columns
+        ['low', 'high', 'count', 'cumulative']
+        """
+        columns, groups = _names(column), _names(by)
+        wish = Wish(cumulative, hierarchical, margins, nonnegative, consistent)
+        rows = self._rows
+        plan, shown = histogram_plan(
+            rows, lambda expr: _domain(expr, rows.table), columns, bins, edges, groups, closed, wish
+        )
+        said = {"bins": bins, "edges": edges, "by": groups or None}
+        options = [f"{name}={value!r}" for name, value in said.items() if value is not None]
+        options += [f"{name}=True" for name in wish.asked]
+        named = repr(columns[0]) if len(columns) == 1 else repr(columns)
+        asked = f"{self._written}.histogram({', '.join([named, *options])})"
+        found = self._analyse(plan, asked, shown=shown)
+        assert isinstance(found, HistogramQuery)
+        return found
+
     # --- what rows cannot do ---------------------------------------------------------------------
 
     def release(self, **_: Any) -> NoReturn:
@@ -256,6 +317,12 @@ class GroupBy:
 
     def __repr__(self) -> str:
         return f"<GroupBy: {source_code(self._keys)}; .agg(...) comes next>"
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    """Names as they may be given; what is no name is refused later."""
+    listed = isinstance(given, Sequence) and not isinstance(given, str)
+    return list(given) if listed else [given]  # type: ignore[list-item]
 
 
 def _rows_over(base: Node, table: Table, columns: Mapping[str, Expr]) -> PrivateRows:

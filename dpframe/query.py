@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dpframe.aggregates.compile import Compiled
@@ -12,14 +11,12 @@ from dpframe.budget.exact import Number
 from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, QueryError
-from dpframe.plan.bins import Shown
 from dpframe.plan.domains import Domain
 from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
 from dpframe.release.consistency import reconciled
-from dpframe.release.cost import Cost, offer_for, single_cost
+from dpframe.release.cost import Cost, offer_for, predicted_width, single_cost
 from dpframe.release.explain import explain, explain_contest
-from dpframe.release.histogram import Finish, Histogram
 from dpframe.release.kept_keys import with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, of_public_rows, public_values, released
@@ -41,8 +38,6 @@ class Query:
         version: Callable[[], str | None],
         asked: str,
         said: Said | None = None,
-        shown: Shown | None = None,
-        finish: Finish | None = None,
     ) -> None:
         self._asking = asking
         self._compiled = compiled
@@ -50,9 +45,6 @@ class Query:
         self._version = version
         self._asked = asked
         self._said = said or Said()
-        self._shown = shown
-        """What the answer shows, if it is a histogram; `_finish` is what is done to its counts."""
-        self._finish = finish
 
     @property
     def columns(self) -> dict[str, Domain]:
@@ -96,16 +88,20 @@ class Query:
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
-        cost = self._checked(Cost(epsilon, rho, share, error, confidence, delta))
+        return self.explain_of(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+
+    def explain_of(self, cost: Cost, *, fresh: bool, notes: Sequence[str] = ()) -> str:
+        """What `answer` would do; `notes` are lines about what is made of the noisy numbers."""
+        cost = self._checked(cost)
         ledger = self._asking.ledger
         room, compiled = ledger.room, self._settled(fresh)
         said = self._said_offer(compiled, cost)
         if not fresh and self._is_free(compiled, said):
             free = "nothing: every part was measured before (fresh=True measures again)"
-            return explain(compiled, None, free, str(room))
+            return explain(compiled, None, free, str(room), notes=notes)
         if not self.has_cost(cost) and not compiled.table.public:
             unsaid = "to be said: explain(epsilon=0.1) shows the noise and its error"
-            return explain(compiled, None, unsaid, str(room))
+            return explain(compiled, None, unsaid, str(room), notes=notes)
         offer = said or self._offer(compiled, cost)
         contest = self._contest(compiled, cost, offer)
         loss = offer.loss if contest is None else contest[1].loss
@@ -116,7 +112,7 @@ class Query:
             return explain_contest(*contest, remains)
         rejected = self._choice(compiled, cost)
         winners = "" if rejected is None else rejected[0].note_of_noisy(rejected[1], offer)
-        return explain(compiled, offer, str(loss), remains, winners)
+        return explain(compiled, offer, str(loss), remains, winners, notes)
 
     def release(
         self,
@@ -144,8 +140,7 @@ class Query:
 
     def answer(self, cost: Cost, *, fresh: bool, warned: bool = False) -> Release:
         """Release at a cost; `warned` if what there is to warn of was said before."""
-        found = self._released(self._checked(cost), fresh, warned)
-        return found if self._shown is None else Histogram.of(found, self._shown, self._finish)
+        return self._released(self._checked(cost), fresh, warned)
 
     def _released(self, cost: Cost, fresh: bool, warned: bool) -> Release:
         compiled = self._settled(fresh)
@@ -189,29 +184,26 @@ class Query:
             charge.store({**offer.kept(compiled, version), **kept_parts(parts, version)})
         return Release(reconciled(parts), offer.loss, source, note=note)
 
-    # --- of histograms ---------------------------------------------------------------------------
+    # --- of ways to answer one question ----------------------------------------------------------
 
-    def bins(self, key: str) -> int:
-        """How many bins a key has that declared values can be in."""
-        return self._compiled.public[key].n_unique()
+    @property
+    def compiled(self) -> Compiled:
+        """What was found out about the question."""
+        return self._compiled
 
     def has_cost(self, cost: Cost) -> bool:
         """Whether a release would have a cost, or what it costs is yet to be said."""
-        return cost.is_said or self._asking.default_share is not None
+        said = self._said.epsilon is not None
+        return said or cost.is_said or self._asking.default_share is not None
 
     def is_known(self) -> bool:
         """Whether it can be answered from earlier measurements, whatever their noise."""
         return self._known(self._settled(False), None) is not None
 
-    def deviation(self, cost: Cost) -> float:
-        """The predicted standard deviation of its first aggregate."""
-        return self._offer(self._compiled, self._said.cost(cost)).deviation(0)
-
-    def finished(self, finish: Finish) -> Query:
-        """The same question, with something else done to the counts of its histogram."""
-        found = copy.copy(self)
-        found._finish = finish
-        return found
+    def predicted(self, cost: Cost) -> tuple[float, float]:
+        """The standard deviation of its first aggregate, and the half width of its 95% interval."""
+        offer = self._offer(self._compiled, self._said.cost(cost))
+        return offer.deviation(0), predicted_width(offer, 0, 0.95)
 
     # --- of winners ------------------------------------------------------------------------------
 

@@ -15,28 +15,29 @@ from dpframe.budget.exact import Number
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.room import Room
 from dpframe.budget.spent import Spent
-from dpframe.catalog import Catalog
-from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit
+from dpframe.catalog import Catalog, terms_of_table
+from dpframe.declare import Keys, Neighbors, Range, Row, Unit
 from dpframe.engines.sources import EngineName
 from dpframe.errors import ParameterError, QueryError
 from dpframe.frame import Frame
-from dpframe.histogram import Histograms
+from dpframe.histogram import HistogramQuery
 from dpframe.mechanisms import Source
-from dpframe.plan.bins import Shown, shown_by
+from dpframe.plan.bins import Closed
 from dpframe.plan.nodes import Node
+from dpframe.plan.shown import Shown, shown_by
 from dpframe.query import Query
 from dpframe.ranges import Learning, open_arguments
 from dpframe.regression import Regression, Scales
 from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import Choice
 from dpframe.release.cost import Cost
-from dpframe.release.histogram import Finish
+from dpframe.release.histogram import Histogram
 from dpframe.release.noisy import PostProcessing
 from dpframe.release.selection import refuse_crowded, refuse_without_delta
 from dpframe.release.table import Release
 
 
-class Session(Histograms):
+class Session:
     """Tables, and one budget that every answer about them draws on.
 
     >>> import polars as pl
@@ -128,7 +129,7 @@ class Session(Histograms):
             neighbors=neighbors,
             size=size,
             version=version,
-            agreed=lambda table: self._ledger.declare(name, _terms(table)),
+            agreed=lambda table: self._ledger.declare(name, terms_of_table(table)),
         )
 
     def describe(self) -> str:
@@ -249,6 +250,50 @@ class Session(Histograms):
         query = self._analysed(scales.plan(found), asked)
         return Regression(scales, query.release(epsilon=epsilon, rho=rho, share=share, fresh=fresh))
 
+    def histogram(
+        self,
+        table: str,
+        column: str | Sequence[str],
+        *,
+        bins: int | Mapping[str, int] | None = None,
+        edges: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
+        by: str | Sequence[str] = (),
+        closed: Closed = "left",
+        cumulative: bool = False,
+        hierarchical: bool | None = None,
+        margins: bool = False,
+        nonnegative: bool = False,
+        consistent: bool = False,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
+        delta: Number | None = None,
+        fresh: bool = False,
+    ) -> Histogram:
+        """Count the rows in each bin of a column, or of two, and charge the cost to the budget.
+
+        It is `session.table(table).histogram(...).release(...)`: `Frame.histogram` says what is
+        asked for, and has an `explain` that spends nothing.
+        """
+        return (
+            self.table(table)
+            .histogram(
+                column,
+                bins=bins,
+                edges=edges,
+                by=by,
+                closed=closed,
+                cumulative=cumulative,
+                hierarchical=hierarchical,
+                margins=margins,
+                nonnegative=nonnegative,
+                consistent=consistent,
+            )
+            .answer(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+        )
+
     def query(
         self,
         text: str,
@@ -293,7 +338,21 @@ class Session(Histograms):
         keys: Mapping[str, Iterable[Any]] | None = None,
         said: Said | None = None,
         shown: Shown | None = None,
-        finish: Finish | None = None,
+    ) -> Query:
+        """The question that a plan asks; a histogram may be answered by other plans too."""
+        counted, found = shown or shown_by(plan), self._query(plan, asked, keys, said)
+        if counted is None:
+            return found
+        return HistogramQuery(
+            found, plan, counted, lambda other: self._query(other, asked, keys, said)
+        )
+
+    def _query(
+        self,
+        plan: Node,
+        asked: str,
+        keys: Mapping[str, Iterable[Any]] | None,
+        said: Said | None,
     ) -> Query:
         engine, lowering = self._catalog.lowering(plan, keys)
         compiled = compile_plan(plan, lowering, engine.evaluate)
@@ -303,16 +362,7 @@ class Session(Histograms):
             refuse_without_delta(compiled, budget)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         names = tables_of(plan)
-        return Query(
-            asking,
-            compiled,
-            engine,
-            lambda: self._catalog.version(names),
-            asked,
-            said,
-            shown or shown_by(plan),
-            finish,
-        )
+        return Query(asking, compiled, engine, lambda: self._catalog.version(names), asked, said)
 
     def _learning(
         self, text: str, keys: Mapping[str, Iterable[Any]] | None, dialect: str
@@ -344,14 +394,3 @@ class Session(Histograms):
     def __repr__(self) -> str:
         tables = ", ".join(self._tables) or "no tables"
         return f"<Session: {tables}; {self._ledger}>"
-
-
-def _terms(table: Table) -> dict[str, Any]:
-    """What a ledger must find unchanged when it is opened again."""
-    return {
-        "unit": table.unit_column,
-        "max_rows": table.max_rows,
-        "neighbors": table.neighbors,
-        "size": table.size,
-        "public": table.public,
-    }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol
 
 import polars as pl
 
@@ -29,11 +29,16 @@ from dpframe.frontends.polars_text import code_of
 from dpframe.frontends.polars_winners import best_rows
 from dpframe.plan.functions.casts import polars_type
 from dpframe.plan.nodes import Node
+from dpframe.plan.shown import Shown
 from dpframe.query import Query
 from dpframe.release.table import Release
 
-Analyse: TypeAlias = Callable[[Node, str], Query]
-"""Makes a question of a plan and of what was written."""
+
+class Analyse(Protocol):
+    """Makes a question of a plan and of what was written."""
+
+    def __call__(self, plan: Node, asked: str, *, shown: Shown | None = None) -> Query:
+        """Analyse a plan; `shown` says what it shows, if it is a histogram that was asked for."""
 
 
 class Summary:

@@ -56,6 +56,20 @@ costs = session.histogram("visits", "cost", bins=200, cumulative=True, epsilon=0
 print(costs.between(0, 1_000))
 print(f"the last of {len(costs)} cumulative counts: {costs.frame['cumulative'][-1]:,} of {rows:,}")
 
+heading("what that measured, and why, can be seen before it is paid for")
+question = session.table("visits").histogram("cost", bins=200, by="ward", cumulative=True)
+print(question.explain(epsilon=0.25))
+
+heading("the same question in SQL, and in Polars for bins that have their upper end")
+print(session.sql("SELECT HISTOGRAM(cost, 200, cumulative := TRUE) FROM visits").between(0, 1_000))
+chain = session.table("visits").select(pl.col("cost").hist(bin_count=200).cum_sum())
+print(chain.explain(epsilon=0.25).split("\n")[-1])
+
+heading("two columns: margins are counted beside the cells where that is better, and all agree")
+plane = session.histogram("visits", ["age", "cost"], bins=20, margins=True, epsilon=0.25)
+print(plane.margin("age"))
+print(plane.between({"age": (None, 55), "cost": (0, 1_000)}))
+
 heading("counts that could be counts: not negative, and they add up")
 print(session.histogram("visits", "cost", bins=12, consistent=True, epsilon=0.25))
 

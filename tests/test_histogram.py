@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from privacy.audit import Stream
 
 import dpframe as dp
 from dpframe.aggregates.layout import layout_for
-from dpframe.frontends.histograms import histogram_plan
-from dpframe.plan.bins import on_levels
+from dpframe.plan.shown import Levels, on_levels
 
 RANDOM = np.random.default_rng(4)
 TABLE = pl.DataFrame(
@@ -43,13 +44,14 @@ def test_a_unit_weighs_the_same_on_every_level_whatever_the_bins(
     engine: Any, unit: Any, column: str, shape: tuple[int, int]
 ) -> None:
     session = opened(engine=engine, unit=unit)
-    plan, _ = histogram_plan(session._tables["t"], [column], 90, None, ["ward"])
-    compiled = session._analysed(on_levels(plan, *shape), "")._compiled
+    flat = session.table("t").histogram(column, bins=90, by="ward")
+    plan = on_levels(flat._plan, ["k1"], Levels((shape,)))
+    compiled = session._analysed(plan, "").compiled
     rows = 1 if unit is None else 6 << 20
     assert [s.l1 for s in layout_for(compiled, 1).sensitivities] == [shape[1] * rows]
     assert [s.l2_squared for s in layout_for(compiled, 2).sensitivities] == [shape[1] * rows**2]
     # Every level has every cell that a value can be in, and no other.
-    reached = session.histogram("t", column, bins=90, epsilon=1)._numbers
+    reached = session.histogram("t", column, bins=90, epsilon=1)._numbers[0]
     for level, one in enumerate(compiled.groupings):
         cells = np.unique(reached // shape[0] ** level)
         assert one.frame.height == 2 * len(cells)
@@ -58,32 +60,32 @@ def test_a_unit_weighs_the_same_on_every_level_whatever_the_bins(
 def test_many_bins_are_counted_on_levels_and_few_alone() -> None:
     session = opened()
     many = session.histogram("t", "x", bins=200, cumulative=True, epsilon=0.1)
-    assert many._ladder.height > 1
+    assert many._plane.rows.height > 1
     assert "counts of coarse and fine bins, which agree; a range of bins is then off by" in repr(
         many
     )
     few = session.histogram("t", "x", bins=5, cumulative=True, epsilon=0.1)
-    assert few._ladder.height == 1
+    assert few._plane.rows.height == 1
     assert "counts of the bins alone; a range of bins is then off by" in repr(few)
     plain = session.histogram("t", "x", bins=200, epsilon=0.1)
-    assert plain._ladder.height == 1
+    assert plain._plane.rows.height == 1
 
 
 def test_hierarchical_is_taken_at_its_word() -> None:
     session = opened()
     few = session.histogram("t", "x", bins=5, hierarchical=True, epsilon=0.1)
-    assert few._ladder.height == 2
+    assert few._plane.rows.height == 2
     many = session.histogram("t", "x", bins=200, hierarchical=False, cumulative=True, epsilon=0.1)
-    assert many._ladder.height == 1
+    assert many._plane.rows.height == 1
     alone = session.histogram("t", "x", bins=2, hierarchical=True, epsilon=0.1)
-    assert alone._ladder.height == 1  # there is nothing between two bins and their total
+    assert alone._plane.rows.height == 1  # there is nothing between two bins and their total
 
 
 def test_gaussian_noise_takes_more_levels() -> None:
     session = opened()
     laplace = session.histogram("t", "x", bins=300, hierarchical=True, epsilon=0.1)
     gaussian = session.histogram("t", "x", bins=300, hierarchical=True, rho=0.01)
-    assert laplace._ladder.height < gaussian._ladder.height
+    assert laplace._plane.rows.height < gaussian._plane.rows.height
 
 
 def test_the_way_that_is_chosen_has_the_smaller_errors() -> None:
@@ -158,3 +160,311 @@ def test_bars_of_many_bins_and_of_negative_counts() -> None:
     assert repr(many).count("\n") < 70
     assert many._repr_html_().count("<tr>") == 61
     assert "0.30000000000000004" not in repr(session.histogram("t", "x", bins=20, epsilon=1))
+
+
+# --- what would happen, before anything is spent -------------------------------------------------
+
+
+def test_a_histogram_is_explained_before_anything_is_spent() -> None:
+    session = opened(dp.Budget(epsilon=1))
+    query = session.table("t").histogram("x", bins=200, by="ward", cumulative=True)
+    said = query.explain(epsilon=0.1)
+    for words in (
+        "aggregate COUNT(*) by (ward, 200 bins of x) and (ward, (200 bins of x // 15))",
+        "unit    one row, added or removed",
+        "sensitivity 2 in L1: one row adds or removes at most 1, in each of 2 groupings",
+        "discrete Laplace noise with 100% of the cost; 95% of the time within ± 60",
+        "counts  14 + 200 counts of coarse and fine bins, which agree",
+        "a range of bins is then off by ± 163 on average, and would be by ± 227 from the bins",
+        "one bin is then off by ±",
+        "cost    epsilon 0.1",
+        "left    epsilon 0.9",
+    ):
+        assert words in said
+    assert str(query.cost(epsilon=0.1)) == "epsilon 0.1"
+    assert str(session.remaining) == "epsilon 1"
+    release = query.release(epsilon=0.1)
+    assert "14 + 200 counts of coarse and fine bins, which agree; a range of bins" in repr(release)
+    assert str(session.remaining) == "epsilon 0.9"
+    assert "nothing: every part was measured before" in query.explain(epsilon=0.1)
+    assert query.cost(epsilon=0.1).epsilon == 0
+    assert "it would be refused: only epsilon 0.9 remains" in query.explain(epsilon=1, fresh=True)
+
+
+def test_explanations_predict_the_errors_of_the_answer() -> None:
+    """The average of the error bars of ranges and margins is what was said before, or nearly."""
+    session = opened()
+    session._source = Stream(4)  # the same noise in every run
+    frame = session.table("t")
+    levels = frame.histogram("x", bins=60, hierarchical=True)
+    release = levels.release(rho=0.01)
+    edges = release.edges
+    every = [(i, j) for i in range(60) for j in range(i + 1, 61)]
+    pairs = [every[k] for k in np.random.default_rng(3).integers(0, len(every), 150)]
+    halves = [release.between(edges[i], edges[j]).errors["count"][0] for i, j in pairs]
+    assert _off_by(levels.explain(rho=0.01, fresh=True)) == pytest.approx(_rms(halves), rel=0.08)
+    plane = frame.histogram(["x", "age"], bins=12, margins=True)
+    both = [plane.release(rho=0.01).margin(name).errors["count"] for name in ("x", "age")]
+    found = _rms([half for margin in both for half in margin])
+    assert _off_by(plane.explain(rho=0.01, fresh=True)) == pytest.approx(found, rel=0.08)
+    wide = frame.histogram(["x", "age"], bins=30, margins=True)
+    release = wide.release(epsilon=0.1)
+    said = wide.explain(epsilon=0.1, fresh=True)
+    assert release._plane.margins
+    assert _off_by(said) == pytest.approx(release.margin("x").errors["count"][0], rel=0.08)
+    cell = float(re.search(r"one cell is then off by ± (\d+)", said)[1])  # type: ignore[index]
+    assert cell == pytest.approx(release.errors["count"][0], rel=0.08)
+
+
+def _rms(halves: list[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(halves))))
+
+
+def _off_by(said: str) -> float:
+    return float(re.search(r"is then off by ± ([\d.]+) on average, and would", said)[1])  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "cost", "words"),
+    [
+        ("x", {"bins": 5, "cumulative": True}, {"epsilon": 0.1}, "counts  of the bins alone\n"),
+        (
+            "x",
+            {"bins": 5, "cumulative": True},
+            {},
+            "which levels are counted follows from the cost",
+        ),
+        ("x", {"bins": 2, "hierarchical": True}, {"rho": 0.1}, "nothing coarser can be counted"),
+        (
+            "x",
+            {"bins": 99, "cumulative": True, "hierarchical": False},
+            {"rho": 0.1},
+            "as was asked for",
+        ),
+        (["x", "age"], {"bins": 3, "margins": True}, {"epsilon": 0.1}, "with margins counted too"),
+        (
+            ["x", "age"],
+            {"bins": 9, "margins": True},
+            {"rho": 0.1},
+            "81 cells + 9 + 9 sums in the margins",
+        ),
+        (
+            ["x", "age"],
+            {"bins": 20, "hierarchical": True},
+            {"rho": 0.1},
+            "(3 + 7 + 20) x (3 + 7 + 20) counts of coarse and fine bins",
+        ),
+        (["ward", "age"], {"bins": 9, "hierarchical": True}, {"rho": 0.1}, "a rectangle of bins"),
+        (
+            "x",
+            {"bins": 4, "nonnegative": True},
+            {"epsilon": 1},
+            "after   counts below 0 were raised",
+        ),
+        (
+            "ward",
+            {"consistent": True},
+            {"epsilon": 1},
+            "after   counts are not negative and add up",
+        ),
+        ("x", {"bins": 4}, {"error": 20}, "95% of the time within ± 20"),
+    ],
+)
+def test_explanations_say_what_is_counted_and_why(
+    column: Any, options: dict[str, Any], cost: dict[str, Any], words: str
+) -> None:
+    session = opened(dp.Budget(rho=1) if "rho" in cost else dp.Budget(epsilon=10))
+    before = str(session.remaining)
+    assert words in session.table("t").histogram(column, **options).explain(**cost)
+    assert str(session.remaining) == before
+
+
+def test_a_chain_of_rows_has_histograms_of_what_it_computes() -> None:
+    session = opened()
+    some = session.table("t").filter(pl.col("ward") == "er").with_columns(y=pl.col("age") * 2)
+    found = some.histogram("y", bins=11, cumulative=True).release(epsilon=1)
+    values = TABLE.filter(pl.col("ward") == "er")["age"].to_numpy() * 2
+    expected, _ = np.histogram(values, 11, (0, 220))
+    assert np.abs(found.frame["count"].to_numpy() - expected).max() < 30
+    sql = "SELECT HISTOGRAM(age * 2, 11, cumulative := TRUE) FROM t WHERE ward = 'er'"
+    assert session.sql(sql).frame.equals(found.frame)
+
+
+# --- the same question in three languages --------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize(
+    ("options", "sql"),
+    [
+        ({"cumulative": True}, "cumulative := TRUE"),
+        ({"hierarchical": True}, "hierarchical => true"),
+        ({"cumulative": True, "hierarchical": False}, "cumulative := TRUE, hierarchical := FALSE"),
+        ({"consistent": True, "hierarchical": True}, "consistent := TRUE, Hierarchical := TRUE"),
+        ({"nonnegative": True}, "nonnegative := TRUE"),
+    ],
+)
+def test_options_are_the_same_in_sql_and_free_the_second_time(
+    engine: Any, options: dict[str, Any], sql: str
+) -> None:
+    session = opened(engine=engine, unit=dp.Unit("u", max_rows=6))
+    text = f"SELECT ward, HISTOGRAM(x, 100, {sql}) FROM t GROUP BY ward"
+    first = session.sql(text, epsilon=0.1)
+    assert isinstance(first, dp.Histogram)
+    spent = session.spent
+    again = session.histogram("t", "x", bins=100, by="ward", epsilon=0.1, **options)
+    chain = session.table("t").histogram("x", bins=100, by="ward", **options)
+    assert again.reused
+    assert again.frame.equals(first.frame)
+    assert again.errors.columns == first.errors.columns
+    assert chain.release().frame.equals(first.frame)
+    assert session.query(text).cost(epsilon=0.1).epsilon == 0
+    assert session.spent == spent
+    assert first.between(-3, 0).frame.height == 2
+
+
+def test_cumulative_sums_of_a_polars_histogram_are_the_same_question() -> None:
+    session = opened()
+    chain = session.table("t").group_by("ward").agg(pl.col("x").hist(bin_count=200).cum_sum())
+    assert "14 + 200 counts of coarse and fine bins" in chain.explain(epsilon=0.1)
+    first = chain.release(epsilon=0.1)
+    assert first.frame.columns == ["ward", "low", "high", "count", "cumulative"]
+    again = session.histogram("t", "x", bins=200, by="ward", closed="right", cumulative=True)
+    assert again.reused
+    assert again.frame.equals(first.frame)
+    named = session.table("t").select(pl.col("age").hist([0, 50, 110]).cum_sum().alias("below"))
+    found = named.release(epsilon=1).frame
+    assert found.columns == ["low", "high", "count", "below"]
+    assert found["below"].to_list() == found["count"].cum_sum().to_list()
+
+
+def test_groups_with_bins_of_their_own_have_no_sums() -> None:
+    sql = "SELECT age > 60 AS old, HISTOGRAM(age, 4, cumulative := TRUE) AS n FROM t GROUP BY old"
+    with pytest.raises(dp.ParameterError, match="groups with bins of their own"):
+        opened().sql(sql, epsilon=1)
+
+
+def test_planes_of_many_cells_have_margins_and_no_levels() -> None:
+    session = opened(dp.Budget(rho=1))
+    with pytest.raises(dp.ParameterError, match="a plane of 10,000 cells has no levels") as caught:
+        session.histogram("t", ["x", "age"], bins=100, hierarchical=True, rho=0.1)
+    assert "margins=True" in caught.value.fix
+    assert session.spent == opened().spent
+    found = session.histogram("t", ["x", "age"], bins=100, margins=True, rho=0.1)
+    assert found._plane.margins
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "words"),
+    [
+        ("x", {"margins": True}, "margins= is for a histogram of two columns"),
+        ("x", {"margins": 1}, "margins=1 is neither True nor False"),
+        ("x", {"cumulative": None}, "cumulative=None is neither True nor False"),
+        ("x", {"hierarchical": "yes"}, "hierarchical='yes' is neither True nor False"),
+        (["x", "age"], {"cumulative": True}, "cumulative= is for bins of one column"),
+        ("ward", {"hierarchical": True}, "hierarchical= is for bins of one column, or of two"),
+    ],
+)
+def test_options_without_a_meaning_are_refused(
+    column: Any, options: dict[str, Any], words: str
+) -> None:
+    session = opened(dp.Budget(epsilon=1))
+    with pytest.raises(dp.ParameterError, match=words) as caught:
+        session.histogram("t", column, bins=5, epsilon=0.5, **options)
+    assert caught.value.fix
+    assert str(session.remaining) == "epsilon 1"
+
+
+def test_the_text_of_a_question_may_say_its_cost() -> None:
+    session = opened()
+    sql = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)"
+        " HISTOGRAM(x, 200, cumulative := TRUE) FROM t"
+    )
+    found = session.sql(sql)
+    assert isinstance(found, dp.Histogram)
+    assert found._plane.has_levels
+    assert str(found.loss) == "epsilon 0.1"
+
+
+def test_margins_are_captioned_and_shown_with_bars() -> None:
+    found = opened().histogram("t", ["x", "age"], bins=9, margins=True, rho=0.01)
+    assert "81 cells + 9 + 9 sums in the margins were counted, and agree; a margin is" in repr(
+        found
+    )
+    page = found.margin("age")._repr_html_()
+    assert page.count("<tr>") == 10
+    assert "age_low" in page
+
+
+def test_a_plane_with_margins_answers_its_cells_and_its_columns_alone_for_free() -> None:
+    session = opened()
+    plane = session.histogram("t", ["x", "age"], bins=12, margins=True, rho=0.01)
+    assert plane._plane.margins
+    spent = session.spent
+    assert session.histogram("t", ["x", "age"], bins=12).reused
+    assert session.histogram("t", "x", bins=12).reused
+    assert session.sql("SELECT HISTOGRAM(age, 12) FROM t").reused
+    assert session.spent == spent
+
+
+def test_groups_of_a_plane_may_be_chosen_privately() -> None:
+    session = dp.Session(dp.Budget(epsilon=100, delta=1e-4))
+    data = pl.DataFrame(
+        {"name": ["a"] * 900 + ["b"] * 600, "v": [0.1, 0.9] * 750, "w": [0.2, 0.3, 0.8] * 500}
+    )
+    columns = {"v": dp.Range(0, 1, nullable=False), "w": dp.Range(0, 1, nullable=False)}
+    session.register("t", data, columns=columns)
+    for options in ({"margins": True}, {"hierarchical": True}):
+        found = session.histogram(
+            "t", ["v", "w"], bins=6, by="name", rho=0.3, delta=1e-5, fresh=True, **options
+        )
+        assert found._plane.margins or found._plane.has_levels
+        rows = found.margin("v").frame
+        assert rows["name"].to_list() == ["a"] * 6 + ["b"] * 6
+        exact = [450, 0, 0, 0, 0, 450, 300, 0, 0, 0, 0, 300]
+        assert (abs(rows["count"] - pl.Series(exact)) < 25).all()
+        lower = found.between({"v": (0, 0.5), "w": (0, 0.5)}).frame
+        assert lower["name"].to_list() == ["a", "b"]
+        assert (abs(lower["count"] - pl.Series([300, 200])) < 40).all()
+
+
+def test_the_ledger_remembers_what_was_asked() -> None:
+    session = opened()
+    session.histogram("t", "x", bins=30, by="ward", cumulative=True, epsilon=0.1)
+    asked = session.ledger.entries()["asked"].to_list()
+    assert asked == ["""session.table("t").histogram('x', bins=30, by=['ward'], cumulative=True)"""]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("option", ["margins", "hierarchical", None])
+def test_planes_are_the_same_question_in_sql(engine: Any, option: str | None) -> None:
+    session = opened(engine=engine, unit=dp.Unit("u", max_rows=6))
+    said = f", {option} := TRUE" if option else ""
+    sql = f"SELECT ward, HISTOGRAM(x, 9, age, [0, 50, 110]{said}) FROM t GROUP BY ward"
+    first = session.sql(sql, rho=0.01)
+    assert isinstance(first, dp.Histogram)
+    options = {option: True} if option else {}
+    again = session.histogram(
+        "t", ["x", "age"], bins={"x": 9}, edges={"age": [0, 50, 110]}, by="ward", **options
+    )
+    assert again.reused
+    assert again.frame.equals(first.frame)
+    assert first.frame.columns == ["ward", "x_low", "x_high", "age_low", "age_high", "count"]
+    corner = {"x": (-3, -1), "age": (0, 50)}
+    assert first.between(corner).frame.equals(again.between(corner).frame)
+    assert first.margin("age").frame.equals(again.margin("age").frame)
+    assert (first._plane.margins, first._plane.has_levels) == (
+        option == "margins",
+        option == "hierarchical",
+    )
+
+
+def test_planes_of_values_that_do_not_combine_freely_have_cells_alone() -> None:
+    session = opened()
+    cells = session.sql("SELECT HISTOGRAM(age, 5, age // 2, 5) FROM t", epsilon=1)
+    assert isinstance(cells, dp.Histogram)
+    with pytest.raises(dp.ParameterError, match="no ranges of bins here"):
+        cells.between({"age": (0, 22)})
+    with pytest.raises(dp.ParameterError, match="bins of their own"):
+        session.sql("SELECT HISTOGRAM(age, 5, age // 2, 5, margins := TRUE) FROM t", epsilon=1)

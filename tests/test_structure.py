@@ -39,10 +39,10 @@ DOORS: dict[str, set[str]] = {
     },
     "ranges": {"bounds", "budget", "plan", "query", "release"},
     "regression": {"budget", "declare", "plan", "release"},
-    "histogram": {"budget", "declare", "frontends", "plan", "query", "release"},
+    "histogram": {"bounds", "budget", "plan", "query", "release"},
     # What a user holds: questions to be, and those that were analysed.
     "summary": {"budget", "frontends", "plan", "query", "release"},
-    "frame": {"bounds", "declare", "frontends", "plan", "release", "summary"},
+    "frame": {"bounds", "declare", "frontends", "histogram", "plan", "release", "summary"},
     "catalog": {"aggregates", "bounds", "declare", "engines", "plan", "release"},
     "session": {
         "aggregates",
@@ -67,6 +67,7 @@ DOORS: dict[str, set[str]] = {
         "budget",
         "declare",
         "frame",
+        "histogram",
         "namespace",
         "query",
         "release",

@@ -83,7 +83,7 @@ def _above(plan: Node, node: Aggregate, named: Mapping[str, Expr]) -> Node:
 
 def _edges(call: Call, domain: Domain) -> Edges:
     """The ends of all bins: as given, or cut evenly from the declared range."""
-    bins, edges, closed = call.params
+    bins, edges, closed, _ = call.params
     if edges is not None:
         return _given(call, domain, edges)
     if not domain.is_bounded or domain.type in (Type.BOOL, Type.TEXT) or _is_too_wide(domain):
@@ -165,7 +165,7 @@ def _inside(value: Expr, domain: Domain, cuts: Edges) -> list[Expr]:
 
 def _number(call: Call, domain: Domain, cuts: Edges) -> Expr:
     """The number of the bin that a value is in."""
-    (value,), (_, edges, closed) = call.args, call.params
+    (value,), (_, edges, closed, _) = call.args, call.params
     if len(cuts) == 2:
         return literal(0)
     if edges is None and domain.type in (Type.INT, Type.FLOAT):

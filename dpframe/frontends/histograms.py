@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from dpframe.declare import Table
 from dpframe.errors import ParameterError, QueryError
-from dpframe.plan.bins import HIGH, LOW, Closed, Shown, binned
+from dpframe.frontends.polars import PrivateRows
+from dpframe.plan.bins import HIGH, LOW, NO_WISH, OPTIONS, Closed, Wish, binned
+from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Column, Expr
-from dpframe.plan.nodes import Aggregate, Node, Project, Scan
+from dpframe.plan.nodes import Aggregate, Node, Project
+from dpframe.plan.shown import Axis, Shown
 
-Edges = Sequence[Any] | Mapping[str, Sequence[Any]]
+Edges: TypeAlias = Sequence[Any] | Mapping[str, Sequence[Any]]
 """The edges of one column, or of each by its name."""
 
 
 def histogram_plan(
-    table: Table,
+    rows: PrivateRows,
+    domain_of: Callable[[Expr], Domain | None],
     columns: Sequence[str],
-    bins: int | None,
+    bins: int | Mapping[str, int] | None,
     edges: Edges | None,
     by: Sequence[str],
     closed: Closed = "left",
+    wish: Wish = NO_WISH,
 ) -> tuple[Node, Shown]:
     """The plan that counts the rows in each bin of one column, or of two; and what it shows.
 
@@ -33,30 +37,49 @@ def histogram_plan(
             why="a value on the edge of two bins is in one of them",
             fix='closed="left": 18 is in the bin from 18 on',
         )
-    _refuse_misnamed(table, columns, by, edges)
-    keys: list[tuple[str, Expr]] = [(f"k{i}", Column(name)) for i, name in enumerate(by)]
+    _refuse_wishes(wish)
+    _refuse_misnamed(rows, columns, by, bins, edges)
+    keys: list[tuple[str, Expr]] = [(f"k{i}", rows.columns[name]) for i, name in enumerate(by)]
     shown: list[tuple[str, Expr]] = [(name, Column(f"k{i}")) for i, name in enumerate(by)]
-    own_keys, ends = [], []
+    own: list[tuple[str, str, int]] = []
     for name in columns:
-        key = f"k{len(keys)}"
-        own_keys.append(key)
+        key, expr = f"k{len(keys)}", rows.columns[name]
         prefix = f"{name}_" if len(columns) > 1 else ""
-        own = edges.get(name) if isinstance(edges, Mapping) else edges
-        if table.domains[name].values is not None and own is None:
-            keys.append((key, Column(name)))
+        given = edges.get(name) if isinstance(edges, Mapping) else edges
+        domain = domain_of(expr)
+        if domain is not None and domain.values is not None and given is None:
+            keys.append((key, expr))
             shown.append((name, Column(key)))
+            own.append((key, name, 1))
             continue
-        others = isinstance(edges, Mapping) and own is not None  # bins= is for the other column
-        keys.append((key, binned(Column(name), None if others else bins, own, closed)))
-        ends += [f"{prefix}low", f"{prefix}high"]
-        shown += [(ends[-2], Column(f"{LOW}{key}")), (ends[-1], Column(f"{HIGH}{key}"))]
-    counted = Aggregate(Scan(table.name), tuple(keys), (("a0", AggregateCall("COUNT", ())),))
+        others = isinstance(edges, Mapping) and given is not None  # bins= is for the other column
+        even = bins.get(name) if isinstance(bins, Mapping) else bins
+        keys.append((key, binned(expr, None if others else even, given, closed)))
+        shown += [
+            (f"{prefix}low", Column(f"{LOW}{key}")),
+            (f"{prefix}high", Column(f"{HIGH}{key}")),
+        ]
+        own.append((key, name, 2))
+    counted = Aggregate(rows.node(), tuple(keys), (("a0", AggregateCall("COUNT", ())),))
     names = _unique([*(name for name, _ in shown), "count"])
-    one_column = len(columns) == 1 and bool(ends)
-    low, high = (names[-3], names[-2]) if one_column else (None, None)
-    found = Shown(tuple(names[: len(by)]), tuple(own_keys), low, high, names[-1])
+    axes, start = [], len(by)
+    for key, title, width in own:
+        axes.append(Axis(key, title, tuple(names[start : start + width])))
+        start += width
     outputs = zip(names, [*(expr for _, expr in shown), Column("a0")], strict=True)
+    found = Shown(tuple(names[: len(by)]), tuple(axes), names[-1], wish)
     return Project(counted, tuple(outputs)), found
+
+
+def _refuse_wishes(wish: Wish) -> None:
+    for name in OPTIONS:
+        value = getattr(wish, name)
+        if not isinstance(value, bool) and not (name == "hierarchical" and value is None):
+            raise ParameterError(
+                f"{name}={value!r} is neither True nor False",
+                why="it is asked for, or it is not",
+                fix=f"{name}=True",
+            )
 
 
 def _unique(names: Sequence[str]) -> list[str]:
@@ -70,8 +93,13 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 
 def _refuse_misnamed(
-    table: Table, columns: Sequence[str], by: Sequence[str], edges: Edges | None
+    rows: PrivateRows,
+    columns: Sequence[str],
+    by: Sequence[str],
+    bins: int | Mapping[str, int] | None,
+    edges: Edges | None,
 ) -> None:
+    table = rows.table
     if not 1 <= len(columns) <= 2:
         raise ParameterError(
             f"a histogram of {len(columns)} columns",
@@ -79,16 +107,18 @@ def _refuse_misnamed(
             fix='one column, or two: ["age", "cost"]; by= names further groups',
         )
     for name in (*columns, *by):
-        if name not in table.storage:
+        if not isinstance(name, str) or name not in rows.columns:
             raise QueryError(
                 f"{name!r} is not a column of {table.name}",
-                why=f"its columns are {', '.join(table.storage)}",
-                fix=f'session.histogram("{table.name}", "{next(iter(table.storage))}", bins=20,'
+                why=f"its columns are {', '.join(rows.columns)}",
+                fix=f'session.histogram("{table.name}", "{next(iter(rows.columns))}", bins=20,'
                 " epsilon=0.1)",
             )
-        if name not in table.domains:
+        expr = rows.columns[name]
+        if isinstance(expr, Column) and expr.name not in table.domains:
+            kind = table.storage[expr.name].name
             raise QueryError(
-                f"{name} is a column of type {table.storage[name].name}, which cannot be used",
+                f"{name} is a column of type {kind}, which cannot be used",
                 why="its values have no order or code that every engine shares",
                 fix="cast it to a number, text, date or naive timestamp before registering",
             )
@@ -99,10 +129,11 @@ def _refuse_misnamed(
             why="bins of a column and groups of its values would be the same",
             fix="name each column once",
         )
-    stray = set(edges) - set(columns) if isinstance(edges, Mapping) else set()
-    if stray:
-        raise ParameterError(
-            f"edges= names {', '.join(sorted(map(str, stray)))}",
-            why=f"the histogram is of {', '.join(columns)}",
-            fix='edges={"age": [0, 18, 65, 110]}',
-        )
+    for option, given in (("bins", bins), ("edges", edges)):
+        stray = set(given) - set(columns) if isinstance(given, Mapping) else set()
+        if stray:
+            raise ParameterError(
+                f"{option}= names {', '.join(sorted(map(str, stray)))}",
+                why=f"the histogram is of {', '.join(columns)}",
+                fix='bins={"age": 11}' if option == "bins" else 'edges={"age": [0, 18, 65, 110]}',
+            )

@@ -33,7 +33,8 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
             term,
             "hist makes a row for each bin",
             why="nothing can be computed with all of them at once here",
-            fix=".select(pl.col(x).hist(bin_count=20)), and compute on its columns afterwards",
+            fix=".select(pl.col(x).hist(bin_count=20)), and compute on its columns afterwards;"
+            " .hist(bin_count=20).cum_sum() adds cumulative counts",
         )
     unread = set(term.options) - _HARMLESS_OPTIONS
     if unread:

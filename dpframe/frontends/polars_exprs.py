@@ -233,6 +233,7 @@ _BEST = (
     ' for the most frequent value: .select(pl.col("ward").mode())'
 )
 _INSTEAD = {
+    "cum_sum": "of bins: .select(pl.col(x).hist(bin_count=20).cum_sum())",
     "value_counts": '.group_by("ward").len().sort("len", descending=True)',
     **dict.fromkeys(("arg_max", "arg_min", "first", "gather", "get", "last", "max_by"), _BEST),
     **dict.fromkeys(("min_by", "slice", "sort_by", "top_k_by"), _BEST),

@@ -2,6 +2,7 @@
 
 Bins are those of Polars: they have their upper end, and the first one both. `bin_count=` cuts the
 declared range, where Polars would look at the least and the largest value: that would tell of them.
+With `.cum_sum()` the rows below each upper end are added, beside the counts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dpframe.frontends.polars_arguments import Named, output_name
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
-from dpframe.plan.bins import HIGH, LOW, binned
+from dpframe.plan.bins import HIGH, LOW, NO_WISH, Wish, binned
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction
 
 _DEFAULT_BINS = 10
@@ -21,8 +22,9 @@ _NAMES = {"alias", "name.keep", "name.prefix", "name.suffix", "name.to_lowercase
 
 
 def is_hist(term: Term) -> bool:
-    """Whether a term is a histogram, under whatever name."""
-    return _unnamed(term).name == "hist"
+    """Whether a term is a histogram, or its cumulative sums, under whatever name."""
+    inner = _unnamed(term)
+    return "hist" in (inner.name, inner.inputs[0].name if inner.name == "cum_sum" else "")
 
 
 def _unnamed(term: Term) -> Term:
@@ -40,6 +42,18 @@ def read_hist(
     """
     ((name, whole),) = given if len(given) == 1 else (_refuse_company(given),)
     term = _unnamed(whole)
+    wish = NO_WISH
+    own_name = whole.name == "alias" or name != output_name(term)
+    if term.name == "cum_sum":
+        if term.options.get("reverse"):
+            raise polars_error(
+                term,
+                "reverse=True is not answered",
+                why="cumulative counts are those of the rows below each upper end",
+                fix="cum_sum(), and subtract from release.between()",
+            )
+        wish = Wish(cumulative=True, cumulative_name=name if own_name else "cumulative")
+        term, own_name = term.inputs[0], False
     inner, conditions, _ = unfiltered(term.inputs[0], rows)
     if has_aggregate(inner):
         rows.read(inner)  # which refuses it
@@ -57,9 +71,8 @@ def read_hist(
         edges = _edges(term)
     elif bins is None:
         bins = _DEFAULT_BINS
-    value = binned(rows.read(inner), bins, edges, "right", place)
+    value = binned(rows.read(inner), bins, edges, "right", place, wish)
     call = AggregateCall("COUNT", (), where=conjunction(conditions), place=place)
-    own_name = whole.name == "alias" or name != output_name(term)
     shown: dict[str, Expr] = {}
     for column, expr in (
         ("low", Column(f"{LOW}{key}", place)),

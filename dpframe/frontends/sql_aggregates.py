@@ -60,11 +60,12 @@ class AggregateReader:
             return self._grouping(node)
         end = end_of(node)
         if end is not None:
-            return Column(f"{end[0]}{self._bin(end[1])}", origin_of(end[1], self.text))
+            which, call, axis = end
+            return Column(f"{which}{self._bin(call)[axis]}", origin_of(call, self.text))
         if is_aggregate(node):
-            call = self._aggregate(node)
-            name = self._aggregates.setdefault(call, f"a{len(self._aggregates)}")
-            return Column(name, call.place)
+            found = self._aggregate(node)
+            name = self._aggregates.setdefault(found, f"a{len(self._aggregates)}")
+            return Column(name, found.place)
         if isinstance(node, exp.Column):
             self.scope.column(node)
             raise sql_error(
@@ -119,10 +120,12 @@ class AggregateReader:
         args = tuple(self.rows.read(a) for a in arguments)
         return AggregateCall(name, args, distinct, where, place)
 
-    def _bin(self, call: exp.Expression) -> str:
-        """The name of the key that the bins of a HISTOGRAM are."""
-        bins = bins_of(call, self.text, self.rows.read, self.rows.value)
-        return self._bins.setdefault(bins, f"k{len(self._read) + len(self._bins)}")
+    def _bin(self, call: exp.Expression) -> list[str]:
+        """The names of the keys that the bins of a HISTOGRAM are."""
+        return [
+            self._bins.setdefault(bins, f"k{len(self._read) + len(self._bins)}")
+            for bins in bins_of(call, self.text, self.rows.read, self.rows.value)
+        ]
 
     def _within_group(self, node: exp.WithinGroup, where: Expr | None) -> AggregateCall:
         """`PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x)`, which is a quantile of x."""

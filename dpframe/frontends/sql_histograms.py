@@ -3,6 +3,11 @@
 `SELECT ward, HISTOGRAM(age, 11) FROM visits GROUP BY ward` is read as if it said
 `SELECT ward, low, high, count` of bins that are one more group key. So whatever may follow a GROUP
 BY may follow it: HAVING, ORDER BY and LIMIT over the rows, or a SELECT around it.
+
+`HISTOGRAM(age, 11, cost, 20)` is a plane: a row for each bin of one value and bin of the other.
+
+`HISTOGRAM(age, 200, cumulative := TRUE)` says by name what is asked of the counts, as arguments of
+`session.histogram` do; `=>` is read like `:=`. That is asked of all bins, so nothing follows it.
 """
 
 from __future__ import annotations
@@ -14,11 +19,13 @@ from sqlglot import exp
 
 from dpframe.frontends.sql_known import is_aggregate, is_histogram
 from dpframe.frontends.sql_origin import origin_of, sql_error
-from dpframe.plan.bins import HIGH, LOW, binned
+from dpframe.plan.bins import HIGH, LOW, OPTIONS, Wish, binned
 from dpframe.plan.exprs import Call, Expr
 
 LOW_END, HIGH_END = f"{LOW}end", f"{HIGH}end"
 """What the ends of the bins of a HISTOGRAM are called while names are resolved."""
+
+_Option = exp.PropertyEQ | exp.Kwarg
 
 
 def expand_histograms(select: exp.Select, released: exp.Expression, text: str) -> None:
@@ -32,7 +39,9 @@ def expand_histograms(select: exp.Select, released: exp.Expression, text: str) -
                 text,
                 "HISTOGRAM makes a row for each bin",
                 why="an answer is a table, and each of its values has an error bar of its own",
-                fix="SELECT HISTOGRAM(age, 11) FROM visits, alone or beside the keys of GROUP BY",
+                fix="HISTOGRAM(age, 11, cumulative := TRUE) adds up the bins below each upper end"
+                if select.find(exp.Window)
+                else "SELECT HISTOGRAM(age, 11) FROM visits, alone or beside the keys of GROUP BY",
             )
         _refuse_company(call, released, text)
         _check_arguments(call, text)
@@ -62,14 +71,25 @@ def _refuse_company(call: exp.Expression, select: exp.Expression, text: str) -> 
 
 
 def _check_arguments(call: exp.Expression, text: str) -> None:
-    arguments = call.expressions
-    if not 1 <= len(arguments) <= 2:
+    arguments, options = _arguments(call), _options(call)
+    for i, option in enumerate(options):
+        _check_option(call, option, options[:i], text)
+    if len(arguments) not in (1, 2, 4):
         raise sql_error(
             call,
             text,
             f"HISTOGRAM has {len(arguments)} arguments",
-            why="it takes a value, and its bins",
-            fix="HISTOGRAM(age, 11), or HISTOGRAM(age, [0, 18, 65, 110]), or HISTOGRAM(ward)",
+            why="it takes a value and its bins, or two values and the bins of each",
+            fix="HISTOGRAM(age, 11), or HISTOGRAM(age, [0, 18, 65, 110]), or HISTOGRAM(ward), or"
+            " HISTOGRAM(age, 11, cost, 20)",
+        )
+    if len(arguments) == 4 and arguments[0] == arguments[2]:
+        raise sql_error(
+            call,
+            text,
+            "both values of the plane are the same",
+            why="all its rows would be in one bin of one value for each bin of the other",
+            fix="HISTOGRAM(age, 11, cost, 20), or HISTOGRAM(age, 11) alone",
         )
     if isinstance(arguments[0], exp.Distinct | exp.Star):
         raise sql_error(
@@ -80,12 +100,50 @@ def _check_arguments(call: exp.Expression, text: str) -> None:
             why="a histogram counts the rows in each bin of a value",
             fix="HISTOGRAM(age, 11)",
         )
+    if options and len(arguments) == 1:
+        raise sql_error(
+            call,
+            text,
+            f"{options[0].name} goes with bins",
+            why="without bins, HISTOGRAM counts the rows of each category, as GROUP BY does",
+            fix="HISTOGRAM(age, 11, cumulative := TRUE)",
+        )
+
+
+def _arguments(call: exp.Expression) -> list[exp.Expression]:
+    return [argument for argument in call.expressions if not isinstance(argument, _Option)]
+
+
+def _options(call: exp.Expression) -> list[exp.Expression]:
+    return [argument for argument in call.expressions if isinstance(argument, _Option)]
+
+
+def _check_option(
+    call: exp.Expression, option: exp.Expression, before: list[exp.Expression], text: str
+) -> None:
+    name, value = option.name.lower(), option.expression
+    if name not in OPTIONS or name in [other.name.lower() for other in before]:
+        raise sql_error(
+            call,
+            text,
+            f"HISTOGRAM has no option {name}" if name not in OPTIONS else f"{name} is said twice",
+            why=f"its options are {', '.join(OPTIONS)}",
+            fix="HISTOGRAM(age, 11, cumulative := TRUE)",
+        )
+    if not isinstance(value, exp.Boolean):
+        raise sql_error(
+            call,
+            text,
+            f"{name} is neither TRUE nor FALSE",
+            why="it is asked for, or it is not, before any row is read",
+            fix=f"{name} := TRUE",
+        )
 
 
 def _expand(item: exp.Expression, call: exp.Expression, select: exp.Expression, text: str) -> None:
     counted = item.this if isinstance(item, exp.Alias) else item
     name = item.alias or "count"
-    if len(call.expressions) == 1:
+    if len(_arguments(call)) == 1:
         value = call.expressions[0]
         count: exp.Expression = exp.Count(this=exp.Star())
         if isinstance(call.parent, exp.Filter):
@@ -94,8 +152,12 @@ def _expand(item: exp.Expression, call: exp.Expression, select: exp.Expression, 
         _group_by(select, value)
         found = [shown.copy(), _named(count, name)]
     else:
-        ends = [_end(LOW_END, call), _end(HIGH_END, call)]
-        found = [_named(ends[0], "low"), _named(ends[1], "high"), _named(counted.copy(), name)]
+        found = [
+            _named(_end(which, call, axis), f"{prefix}{end}")
+            for axis, prefix in enumerate(_prefixes(call))
+            for which, end in ((LOW_END, "low"), (HIGH_END, "high"))
+        ]
+        found.append(_named(counted.copy(), name))
     position = 1 + [each is item for each in select.expressions].index(True)
     _move_ordinals(select, position, len(found) - 1, text)
     items = [i for each in select.expressions for i in (found if each is item else [each])]
@@ -127,8 +189,20 @@ def _named(node: exp.Expression, name: str) -> exp.Expression:
     return exp.Alias(this=node.copy(), alias=exp.to_identifier(name))
 
 
-def _end(name: str, call: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this=name, expressions=[call.copy()])
+def _prefixes(call: exp.Expression) -> list[str]:
+    """What the columns of ends begin with: of a plane, the names of its values."""
+    values = _arguments(call)[::2]
+    if len(values) == 1:
+        return [""]
+    others = ("first", "second")
+    named = [
+        v.name if isinstance(v, exp.Column) else o for v, o in zip(values, others, strict=True)
+    ]
+    return [f"{name}_" for name in (named if named[0].lower() != named[1].lower() else others)]
+
+
+def _end(name: str, call: exp.Expression, axis: int) -> exp.Expression:
+    return exp.Anonymous(this=name, expressions=[call.copy(), exp.Literal.number(axis)])
 
 
 def _group_by(select: exp.Expression, value: exp.Expression) -> None:
@@ -140,10 +214,11 @@ def _group_by(select: exp.Expression, value: exp.Expression) -> None:
         group.append("expressions", value.copy())
 
 
-def end_of(node: exp.Expression) -> tuple[str, exp.Expression] | None:
-    """The end of a bin that a column shows, and the HISTOGRAM that it is of."""
+def end_of(node: exp.Expression) -> tuple[str, exp.Expression, int] | None:
+    """The end of a bin that a column shows, the HISTOGRAM that it is of, and which value's it is."""
     if isinstance(node, exp.Anonymous) and node.name in (LOW_END, HIGH_END):
-        return (LOW if node.name == LOW_END else HIGH), node.expressions[0]
+        call, axis = node.expressions
+        return (LOW if node.name == LOW_END else HIGH), call, int(axis.this)
     return None
 
 
@@ -152,9 +227,25 @@ def bins_of(
     text: str,
     read: Callable[[exp.Expression], Expr],
     value: Callable[[exp.Expression], Any],
+) -> list[Call]:
+    """The keys that the bins of a HISTOGRAM are: `read` reads what is binned, `value` constants."""
+    arguments = _arguments(call)
+    pairs = zip(arguments[::2], arguments[1::2], strict=True)
+    return [_bins(call, what, how, text, read, value) for what, how in pairs]
+
+
+def _bins(
+    call: exp.Expression,
+    what: exp.Expression,
+    how: exp.Expression,
+    text: str,
+    read: Callable[[exp.Expression], Expr],
+    value: Callable[[exp.Expression], Any],
 ) -> Call:
-    """The key that the bins of a HISTOGRAM are: `read` reads what is binned, `value` constants."""
-    place, (what, how) = origin_of(call, text), call.expressions
+    place = origin_of(call, text)
+    said: dict[str, Any] = {o.name.lower(): bool(o.expression.this) for o in _options(call)}
+    wish = Wish(**said)
     if isinstance(how, exp.Array):
-        return binned(read(what), None, [value(e) for e in how.expressions], place=place)
-    return binned(read(what), value(how), None, place=place)
+        edges = [value(e) for e in how.expressions]
+        return binned(read(what), None, edges, place=place, wish=wish)
+    return binned(read(what), value(how), None, place=place, wish=wish)

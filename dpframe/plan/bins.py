@@ -1,20 +1,20 @@
 """Histograms in a plan: keys that are bins of a value, before the range of the value is known.
 
-Front ends write `Call(BINS, (x,), (bins, edges, closed))` as a group key, and name the ends of a bin
-by columns of their own. `bounds.bins` puts the ends in their place once the range of x is known.
+Front ends write `Call(BINS, (x,), (bins, edges, closed, wish))` as a group key, and name the ends of a
+bin by columns of their own. `bounds.bins` puts the ends in their place once the range of x is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
 from dpframe.errors import ParameterError
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Origin, literal, walk
-from dpframe.plan.nodes import GROUPING, RESERVED, Aggregate, Filter, Node, Project
+from dpframe.plan.exprs import Call, Expr, Origin, walk
+from dpframe.plan.nodes import RESERVED
 
 BINS = "bins"
 """The number of the bin that a value is in. It is written out before anything is analysed."""
@@ -29,12 +29,43 @@ Closed: TypeAlias = Literal["left", "right"]
 """The end that belongs to a bin; at the other end of all bins, both do."""
 
 
+OPTIONS = ("cumulative", "hierarchical", "margins", "nonnegative", "consistent")
+"""What may be asked of a histogram."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked of the counts of a histogram, beyond the counts themselves."""
+
+    cumulative: bool = False
+    hierarchical: bool | None = None
+    """Whether coarser bins are counted too; None leaves it to what is predicted."""
+    margins: bool = False
+    nonnegative: bool = False
+    consistent: bool = False
+    cumulative_name: str = "cumulative"
+
+    @property
+    def is_said(self) -> bool:
+        """Whether anything was asked."""
+        return self != Wish()
+
+    @property
+    def asked(self) -> list[str]:
+        """The options that are asked for."""
+        return [name for name in OPTIONS if getattr(self, name)]
+
+
+NO_WISH = Wish()
+
+
 def binned(
     expr: Expr,
     bins: Any = None,
     edges: Any = None,
     closed: Closed = "left",
     place: Origin | None = None,
+    wish: Wish = NO_WISH,
 ) -> Call:
     """The key that says in which bin a value is: of even width, or between given edges."""
     called = getattr(expr, "name", "the expression")
@@ -45,14 +76,14 @@ def binned(
             fix=f"{bins_fix(place)}, or {edges_fix(place)}",
         )
     if edges is not None:
-        return Call(BINS, (expr,), (None, _given(edges, place), closed), place)
+        return Call(BINS, (expr,), (None, _given(edges, place), closed, wish), place)
     if isinstance(bins, bool) or not isinstance(bins, Integral) or not 1 <= int(bins) <= MOST_BINS:
         raise ParameterError(
             f"bins={bins!r} is not a whole number from 1 to {MOST_BINS:,}{pointer(place)}",
             why="each bin is released with noise of its own",
             fix=bins_fix(place),
         )
-    return Call(BINS, (expr,), (int(bins), None, closed), place)
+    return Call(BINS, (expr,), (int(bins), None, closed, wish), place)
 
 
 def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
@@ -92,64 +123,3 @@ def bins_in(exprs: Sequence[Expr]) -> Iterator[Call]:
     """The bins that expressions speak of, each once."""
     found = (e for expr in exprs for e in walk(expr))
     yield from dict.fromkeys(e for e in found if isinstance(e, Call) and e.function == BINS)
-
-
-# --- what a histogram shows ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The columns of a histogram: groups, the ends of bins or their names, and the count."""
-
-    by: tuple[str, ...]
-    keys: tuple[str, ...]
-    """The keys that are bins or categories; with one, ranges of bins can be added up."""
-    low: str | None
-    """The column of lower ends, where one key is bins."""
-    high: str | None
-    count: str
-    ladder: int | None = None
-    """How many bins make one of the next level, where counts were measured on several."""
-
-
-def shown_by(plan: Node) -> Shown | None:
-    """How a plan shows a histogram of one column, if that is all it does."""
-    match plan:
-        case Project(Aggregate(_, keys, ((name, AggregateCall("COUNT", ())),), ()), columns):
-            pass
-        case _:
-            return None
-    bins = [key for key, expr in keys if isinstance(expr, Call) and expr.function == BINS]
-    names = {expr.name: shown for shown, expr in columns if isinstance(expr, Column)}
-    groups = [key for key, _ in keys if key not in bins]
-    if len(bins) != 1 or keys[-1][0] != bins[0] or len(names) != len(columns):
-        return None
-    ends = (f"{LOW}{bins[0]}", f"{HIGH}{bins[0]}")
-    if set(names) != {*groups, *ends, name}:
-        return None
-    by = tuple(shown for shown, expr in columns if getattr(expr, "name", None) in groups)
-    return Shown(by, tuple(bins), names[ends[0]], names[ends[1]], names[name])
-
-
-def on_levels(plan: Node, branching: int, height: int) -> Node:
-    """The same histogram, with `height` levels of coarser and coarser bins counted too.
-
-    Each level is a grouping of its own, like those of ROLLUP: a unit is in each of them with its
-    whole weight, so the sensitivity is `height` times that of one level. The answer shows the
-    finest.
-    """
-    assert isinstance(plan, Project)
-    assert isinstance(plan.parent, Aggregate)
-    node = plan.parent
-    *others, (finest, bins) = node.keys
-    by = tuple(name for name, _ in others)
-    coarser = [
-        (f"{finest}_{level}", Call("integer_divide", (bins, literal(branching**level))))
-        for level in range(1, height)
-    ]
-    levels = (finest, *(name for name, _ in coarser))
-    counted = replace(
-        node, keys=(*node.keys, *coarser), sets=tuple((*by, level) for level in levels)
-    )
-    is_finest = Call("equal", (Column(f"{GROUPING}{finest}"), literal(0)))
-    return replace(plan, parent=Filter(counted, is_finest))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import layout_for
@@ -112,11 +112,17 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
 
 
 def explain(
-    compiled: Compiled, offer: Offer | None, cost: str, remains: str, winners: str = ""
+    compiled: Compiled,
+    offer: Offer | None,
+    cost: str,
+    remains: str,
+    winners: str = "",
+    notes: Sequence[str] = (),
 ) -> str:
     """The plan, the unit, and for each part its sensitivity, noise and predicted error.
 
-    `winners` says how they are found, in a query for keys alone that noisy numbers answer.
+    `winners` says how they are found, in a query for keys alone that noisy numbers answer; `notes`
+    are lines about what is made of the columns.
     """
     layout = offer.layout if offer is not None else layout_for(compiled, norm=1)
     lines = ["plan"]
@@ -145,6 +151,7 @@ def explain(
         lines += [f"  {expr_text(call)}: from {recipe.name}"]
         lines += [f"     {reason}"] if reason else []
     lines += [f"winners {winners}"] if winners else []
+    lines += notes
     lines += [f"cost    {cost}", f"left    {remains}"]
     return "\n".join(lines)
 

@@ -68,7 +68,7 @@ def expr_text(expr: Expr, names: Mapping[str, str] | None = None) -> str:
             return f"CASE {arms} ELSE {text(args[-1])} END"
         case Call("in", (arg,), params):
             return f"{text(arg)} IN ({', '.join(map(_constant, params))})"
-        case Call("bins", (arg,), (bins, edges, _)):
+        case Call("bins", (arg,), (bins, edges, *_)):
             return f"{bins or len(edges) - 1:,} bins of {text(arg)}"
         case Call() if expr.function in _SYMBOLS:
             return "(" + f" {_SYMBOLS[expr.function]} ".join(map(text, expr.args)) + ")"

@@ -10,10 +10,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
-from dpframe.aggregates.compile import compile_plan
 from dpframe.aggregates.layout import layout_for
-from dpframe.bounds.lower import Lowering
-from dpframe.frontends.histograms import histogram_plan
 from dpframe.mechanisms import Law
 
 ROWS = 500
@@ -105,10 +102,7 @@ def test_categories_groups_and_two_columns(session: dp.Session) -> None:
 def test_the_number_of_bins_costs_nothing(bins: int) -> None:
     opened = dp.Session(dp.Budget(epsilon=1))
     opened.register("t", TABLE, columns=COLUMNS)
-    table, engine = opened._tables["t"], opened._engines["t"]
-    plan, _ = histogram_plan(table, ["x"], bins, None, [])
-    lowering = Lowering({"t": table}, engine.is_unique)
-    layout = layout_for(compile_plan(plan, lowering, engine.evaluate), 1)
+    layout = layout_for(opened.table("t").histogram("x", bins=bins).compiled, 1)
     assert [s.l1 for s in layout.sensitivities] == [1]
 
 
@@ -202,6 +196,17 @@ def test_bins_to_group_by_are_those_of_polars(session: dp.Session) -> None:
         (lambda t, x: t.select(pl.len(), x.hist(bin_count=4)), "no other aggregates beside it"),
         (lambda t, x: t.select(pl.col("age", "x").hist(bin_count=4)), "no other aggregates"),
         (lambda t, x: t.select(x.hist(bin_count=4) + 1), "makes a row for each bin"),
+        (lambda t, x: t.select(x.hist(bin_count=4).cum_sum() + 1), "looks at several rows"),
+        (lambda t, x: t.select(x.hist(bin_count=4).cum_sum(reverse=True)), "reverse=True is not"),
+        (lambda t, x: t.select(x.hist(bin_count=4).cum_sum(), pl.len()), "no other aggregates"),
+        (lambda t, x: t.select(x.cum_sum().hist(bin_count=4)), "looks at several rows"),
+        (lambda t, x: t.select(x.hist(bin_count=4).cum_sum()).head(2), "go with all of its bins"),
+        (
+            lambda t, x: t.select(x.hist(bin_count=4)).with_columns(pl.col("count").cum_sum()),
+            "looks at several rows",
+        ),
+        (lambda t, x: t.histogram("nobody", bins=4), "'nobody' is not a column of t"),
+        (lambda t, x: t.histogram(["x", "age"], bins=4, cumulative=True), "bins of one column"),
         (lambda t, x: t.select(x.hist(bin_count=4).sum()), "an aggregate cannot stand here"),
         (lambda t, x: t.filter(x.hist(bin_count=4) > 1), "an aggregate cannot stand here"),
         (lambda t, x: t.with_columns(x.hist(bin_count=4)), "an aggregate cannot stand here"),
@@ -259,19 +264,26 @@ def test_what_is_done_to_the_rows_of_a_chain(session: dp.Session) -> None:
         ("age", {"edges": [10, 5, 20]}, "are not at least two rising values"),
         ("age", {"edges": range(1002)}, "1,001 bins are too many"),
         ("age", {"edges": {"x": [0, 1]}}, "edges= names x"),
+        ("age", {"bins": {"x": 5}}, "bins= names x"),
+        (["age", "x"], {"bins": {"x": 5}}, "takes either bins= or edges="),
+        (["age", "x"], {"bins": {"x": 5, "age": "3"}}, "bins='3' is not a whole number"),
         ("age", {"bins": 5, "closed": "both"}, "closed='both' is neither"),
         ("age", {"bins": 5, "by": "nobody"}, "'nobody' is not a column of t"),
         ("age", {"bins": 5, "by": "age"}, "age is named twice"),
         ("age", {"bins": 5, "delta": 1e-9}, "delta= is not needed here"),
         (["age", "age"], {"bins": 5}, "age is named twice"),
         ([], {"bins": 5}, "a histogram of 0 columns"),
+        (5, {"bins": 5}, "5 is not a column of t"),
+        (None, {"bins": 5}, "None is not a column of t"),
+        ([["age"]], {"bins": 5}, "is not a column of t"),
+        (pl.col("age"), {"bins": 5}, "is not a column of t"),
         (["age", "x", "ward"], {"bins": 5}, "a histogram of 3 columns"),
         ("text", {"bins": 5}, "text has no range to be cut into bins"),
         ("text", {"edges": [0, 1]}, "are not at least two rising values"),
         ("listed", {"bins": 5}, "which cannot be used"),
-        ("ward", {"cumulative": True}, "are for bins of one column"),
-        ("ward", {"hierarchical": True}, "are for bins of one column"),
-        (["age", "x"], {"bins": 5, "cumulative": True}, "are for bins of one column"),
+        ("ward", {"cumulative": True}, "is for bins of one column"),
+        ("ward", {"hierarchical": True}, "is for bins of one column"),
+        (["age", "x"], {"bins": 5, "cumulative": True}, "is for bins of one column"),
         ("age", {"edges": [5]}, "are not at least two rising values"),
         ("age", {"edges": [5, 5]}, "are not at least two rising values"),
         ("age", {"edges": [0, float("nan")]}, "are not at least two rising values"),
@@ -356,7 +368,7 @@ def test_groups_may_be_chosen_privately() -> None:
     levels = opened.histogram(
         "t", "v", bins=50, by="name", hierarchical=True, epsilon=1, delta=1e-5, fresh=True
     )
-    assert levels._ladder.height > 1
+    assert levels._plane.rows.height > 1
     ones = levels.between(0.5, 1).frame
     assert ones["name"].to_list() == ["a", "b"]
     assert (abs(ones["count"] - 200) < 100).all()

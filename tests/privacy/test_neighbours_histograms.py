@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import fuzz
@@ -14,7 +15,8 @@ from strategies import Grammar, World, _keys, _where, worlds
 import dpframe as dp
 from dpframe.bounds import sensitivity
 from dpframe.frontends.sql import plan_of
-from dpframe.plan.bins import on_levels
+from dpframe.plan.nodes import aggregate_of
+from dpframe.plan.shown import Levels, on_levels
 
 CASES = 20
 PER_WORLD = 5
@@ -41,7 +43,7 @@ def cases(draw: Any) -> tuple[World, list[str]]:
     return world, [draw(histograms(world)) for _ in range(PER_WORLD)]
 
 
-def check(harness: Harness, number: int) -> None:
+def check(harness: Harness, number: int, strategy: Any = None) -> None:
     @seed(number)
     @settings(
         max_examples=CASES,
@@ -50,7 +52,7 @@ def check(harness: Harness, number: int) -> None:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(cases())
+    @given(cases() if strategy is None else strategy)
     def every_promise_holds(case: Any) -> None:
         harness.check(*case)
 
@@ -58,7 +60,9 @@ def check(harness: Harness, number: int) -> None:
 
 
 def query_on_levels(session: dp.Session, statement: str) -> dp.Query:
-    return session._analysed(on_levels(plan_of(statement, session._tables), 2, 3), statement)
+    plan = plan_of(statement, session._tables)
+    key, _ = aggregate_of(plan).keys[-1]
+    return session._analysed(on_levels(plan, [key], Levels(((2, 3),))), statement)
 
 
 @pytest.mark.parametrize("levels", [False, True])
@@ -80,3 +84,70 @@ def test_levels_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("dpframe.aggregates.layout.sensitivity_of", one)
     with pytest.raises(Broken, match="claimed"):
         check(Harness(), 12)
+
+
+# --- planes, with what is counted beside their cells ---------------------------------------------
+
+WAYS: dict[str, dict[str, bool]] = {
+    "cells": {},
+    "margins": {"margins": True},
+    "levels": {"hierarchical": True},
+}
+EDGES = ([0, 1], [-5, 0.5, 3, 1000], [-1000000, 0, 7, 8, 9, 1000000])
+
+
+@st.composite
+def planes(draw: Any, world: World) -> str:
+    """Two columns, in bins or in categories, and perhaps groups of a third."""
+    names = [c.name for c in world.columns]
+    chosen = draw(st.permutations([c for c in world.columns if c.kind not in ("time",)]))[:2]
+    edges, bins = {}, draw(st.sampled_from([1, 2, 3, 7]))
+    for column in chosen:
+        if column.kind in ("int", "float") and draw(st.booleans()):
+            edges[column.name] = draw(st.sampled_from(EDGES))
+    by = [n for n in names if n not in [c.name for c in chosen]][: draw(st.integers(0, 1))]
+    asked = {"column": [c.name for c in chosen], "bins": bins, "edges": edges, "by": by}
+    return json.dumps(asked)
+
+
+@st.composite
+def plane_cases(draw: Any) -> tuple[World, list[str]]:
+    world = draw(worlds())
+    return world, [draw(planes(world)) for _ in range(PER_WORLD)]
+
+
+def plane_query(way: str) -> Any:
+    """The question that a plane asks in one way, whatever is predicted to be better."""
+
+    def query_of(session: dp.Session, statement: str) -> dp.Query:
+        try:
+            found = session.table("t").histogram(**json.loads(statement), **WAYS[way])
+            possible = found._possible() if WAYS[way] else []
+        except dp.ParameterError as refused:
+            raise dp.QueryError(refused.what, why=refused.why, fix=refused.fix) from None
+        if len(possible) > 1:
+            found._ways = (possible[0], possible[-1])
+            found._compiled = possible[-1].query.compiled
+        return found
+
+    return query_of
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_every_promise_holds_for_planes(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "query_of", plane_query(way))
+    harness = Harness()
+    check(harness, 31, plane_cases())
+    assert harness.seen["accepted"] >= 15
+    for kind in ("weighted", "replaced", "released"):
+        assert harness.seen[kind] > 0, f"no accepted case was {kind}"
+    assert (harness.seen["sets"] > 0) == (way != "cells")
+
+
+def test_margins_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit is in a cell, in a row and in a column: claiming one of them for all is too little."""
+    monkeypatch.setattr(fuzz, "query_of", plane_query("margins"))
+    one = sensitivity._in_one_grouping
+    monkeypatch.setattr("dpframe.aggregates.layout.sensitivity_of", one)
+    with pytest.raises(Broken, match="claimed"):
+        check(Harness(), 31, plane_cases())

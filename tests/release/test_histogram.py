@@ -24,11 +24,13 @@ TABLE = pl.DataFrame(
         "u": np.arange(ROWS) // 3,
         "g": RANDOM.integers(0, GROUPS, ROWS),
         "x": RANDOM.integers(0, BINS, ROWS),
+        "y": RANDOM.integers(0, 5, ROWS),
     }
 )
 COLUMNS = {
     "g": dp.Range(0, GROUPS - 1, nullable=False),
     "x": dp.Range(0, BINS, nullable=False),
+    "y": dp.Range(0, 5, nullable=False),
 }
 ROW_LEVEL: dict[str, Any] = {}
 USER_LEVEL: dict[str, Any] = {"unit": dp.Unit("u", max_rows=3)}
@@ -90,7 +92,7 @@ def test_sums_have_the_errors_that_theory_predicts() -> None:
     errors = release.frame["cumulative"].to_numpy().reshape(exact.shape) - exact
     law = release._parts.laws[0]
     assert law is not None
-    spread = np.cumsum(np.cumsum(release._ladder.spread, axis=0), axis=1)
+    spread = np.cumsum(np.cumsum(release._plane.rows.spread, axis=0), axis=1)
     predicted = np.sqrt(np.diag(spread) * law.variance) * release._parts.layout.step(0)
     assert np.allclose(errors.std(axis=0), predicted, rtol=0.08)
     assert abs(errors.mean()) < predicted.mean() / 30
@@ -236,12 +238,12 @@ def test_what_is_no_range_is_refused(low: Any, high: Any, words: str) -> None:
         release.between(low, high)
 
 
-def test_categories_and_planes_have_no_ranges() -> None:
+def test_categories_have_no_ranges() -> None:
     session = dp.Session(dp.Budget(epsilon=10))
-    columns = {"a": dp.Keys(["x", "y"]), "b": dp.Range(0, 1)}
-    session.register("t", pl.DataFrame({"a": ["x"], "b": [0.5]}), columns=columns)
+    columns = {"a": dp.Keys(["x", "y"]), "b": dp.Keys(["v", "w"])}
+    session.register("t", pl.DataFrame({"a": ["x"], "b": ["v"]}), columns=columns)
     for column in ("a", ["a", "b"]):
-        release = session.histogram("t", column, bins=2, epsilon=1)
+        release = session.histogram("t", column, epsilon=1)
         assert release.frame["count"].len() == (2 if column == "a" else 4)
         with pytest.raises(dp.ParameterError, match="no ranges of bins"):
             release.between(0, 1)
@@ -262,3 +264,232 @@ def test_wider_intervals_for_more_confidence() -> None:
         widths.append(float((found["count_high"] - found["count_low"]).mean() or math.nan))
     assert widths == sorted(widths)
     assert widths[0] < widths[-1] / 3
+
+
+# --- planes --------------------------------------------------------------------------------------
+
+PLANE: dict[str, Any] = {"edges": {"x": [0, 4, 8, 12, 16], "y": [0, 2, 3, 5]}}
+
+
+def true_planes(groups: int = GROUPS) -> np.ndarray:
+    """Of each group, the counts of a plane: 4 bins of x, 3 of y."""
+    rows = TABLE.filter(pl.col("g") < groups)
+    column = np.array([0, 0, 1, 2, 2])[rows["y"]]
+    cells = rows["g"].to_numpy() * 12 + rows["x"].to_numpy() // 4 * 3 + column
+    return np.bincount(cells, minlength=groups * 12).reshape(groups, 4, 3)
+
+
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"margins": True},
+    {"hierarchical": True},
+    {"hierarchical": True, "margins": True},
+]
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("kind", ["row", "user", "replaced"])
+@pytest.mark.parametrize("options", [*WAYS, {"margins": True, "consistent": True}])
+def test_without_noise_planes_margins_and_rectangles_are_exact(
+    engine: Any, kind: str, options: dict[str, Any]
+) -> None:
+    groups = 20
+    data, exact = TABLE.filter(pl.col("g") < groups), true_planes(groups)
+    replaced = {"neighbors": "replace", "size": data.height}
+    registered: dict[str, Any] = {"row": {}, "user": USER_LEVEL, "replaced": replaced}[kind]
+    session = dp.Session(dp.Budget(epsilon=10**5, delta=1e-6))
+    columns = {**COLUMNS, "g": dp.Range(0, groups - 1, nullable=False)}
+    session.register("t", data, columns=columns, engine=engine, **registered)
+    release = session.histogram("t", ["x", "y"], by="g", rho=1, **PLANE, **options)
+    assert release._plane.margins == options.get("margins", False)
+    assert release.frame["count"].to_list() == exact.ravel().tolist()
+    rows, lines = release.margin("x"), release.margin("y")
+    assert rows.frame.columns == ["g", "x_low", "x_high", "count"]
+    assert rows.frame["count"].to_list() == exact.sum(axis=2).ravel().tolist()
+    assert lines.frame["count"].to_list() == exact.sum(axis=1).ravel().tolist()
+    assert lines.frame["y_low"].to_list() == [0, 2, 3] * groups
+    assert lines.frame["g"].to_list() == np.repeat(np.arange(groups), 3).tolist()
+    part = release.between({"x": (4, 12), "y": (None, 3)})
+    assert part.frame["count"].to_list() == exact[:, 1:3, :2].sum(axis=(1, 2)).tolist()
+    assert part.frame.row(0)[1:5] == (4, 12, 0, 3)
+    again = part.between({"x": (0, 4)}).frame["count"]  # of all bins, not of that part
+    assert again.to_list() == exact[:, 0].sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("options", WAYS)
+@pytest.mark.parametrize(
+    ("registered", "cost"), [(ROW_LEVEL, {"epsilon": 0.1}), (USER_LEVEL, {"rho": 0.01})]
+)
+def test_error_bars_of_cells_margins_and_rectangles_cover(
+    registered: dict[str, Any], cost: dict[str, float], options: dict[str, Any]
+) -> None:
+    exact = true_planes()
+    release = opened(**registered).histogram("t", ["x", "y"], by="g", **PLANE, **options, **cost)
+    forced = "hierarchical" in options or "rho" in cost
+    assert release._plane.margins == ("margins" in options and forced)
+    shown = [
+        (release, exact),
+        (release.margin("x"), exact.sum(axis=2)),
+        (release.margin("y"), exact.sum(axis=1)),
+        (release.between({"x": (4, 12), "y": (2, 5)}), exact[:, 1:3, 1:].sum(axis=(1, 2))),
+        (release.between({"x": (4, None)}), exact[:, 1:].sum(axis=(1, 2))),
+        (release.between({}), exact.sum(axis=(1, 2))),
+    ]
+    for found, expected in shown:
+        each = covered(found, "count", expected.reshape(GROUPS, -1)).mean(axis=0)
+        assert each.min() >= 0.93
+        assert each.max() <= 0.98
+
+
+def test_cells_add_up_to_the_margins_and_both_to_the_total() -> None:
+    release = opened().histogram("t", ["x", "y"], margins=True, rho=0.01, **PLANE)
+    cells = release._counts[0]
+    for column, axis in (("x", 1), ("y", 0)):
+        shown = release.margin(column).frame["count"].to_numpy()
+        assert np.abs(shown - cells.sum(axis=axis)).max() <= 0.5  # but for rounding what is shown
+    whole = opened().histogram("t", ["x", "y"], margins=True, consistent=True, rho=0.01, **PLANE)
+    counts = whole.frame["count"].to_numpy().reshape(4, 3)
+    assert whole.margin("x").frame["count"].to_list() == counts.sum(axis=1).tolist()
+    assert whole.margin("y").frame["count"].to_list() == counts.sum(axis=0).tolist()
+
+
+def test_error_bars_of_a_plane_with_a_public_total_cover_and_are_smaller() -> None:
+    data, exact = TABLE.filter(pl.col("g") == 0), true_planes(1)
+    session = dp.Session(dp.Budget(rho=10**4))
+    session._source = Stream(5)
+    columns = {name: COLUMNS[name] for name in ("x", "y")}
+    session.register("t", data, columns=columns, neighbors="replace", size=data.height)
+    query = session.table("t").histogram(["x", "y"], margins=True, consistent=True, **PLANE)
+    inside, half = [], 0.0
+    for _ in range(200):
+        release = query.release(rho=0.1, fresh=True)
+        assert release._plane.margins
+        assert release.frame["count"].sum() == data.height
+        part = release.between({"x": (0, 8)})
+        half = half or float(part._half_widths(part._sums["count"], 0.95)[0])
+        centre = part._counts[0, :2].sum()
+        inside.append(abs(centre - exact[0, :2].sum()) <= half + 0.5)
+    assert 0.91 <= np.mean(inside) <= 0.99
+    plain = session.histogram("t", ["x", "y"], margins=True, rho=0.1, **PLANE)
+    assert half < 0.9 * plain.between({"x": (0, 8)}).errors["count"][0]
+
+
+def test_large_planes_have_margins_and_rectangles_too() -> None:
+    """Sums of many equal errors are as good as normal, so that no large plane is drawn again."""
+    session = dp.Session(dp.Budget(rho=10**4))
+    session._source = Stream(7)
+    columns = {"g": dp.Range(0, GROUPS, nullable=False), "u": dp.Range(0, ROWS // 3)}
+    session.register("t", TABLE, columns=columns)
+    release = session.histogram("t", ["g", "u"], bins=250, margins=True, rho=0.01)
+    exact, *_ = np.histogram2d(TABLE["g"], TABLE["u"], 250, [(0, GROUPS), (0, ROWS // 3)])
+    assert release._plane.margins
+    shown = [
+        (release, exact.ravel()),
+        (release.margin("g"), exact.sum(axis=1)),
+        (release.margin("u"), exact.sum(axis=0)),
+    ]
+    for found, expected in shown:
+        low, high = (found.intervals()[f"count_{end}"].to_numpy() for end in ("low", "high"))
+        assert 0.9 <= ((low <= expected) & (expected <= high)).mean() <= 0.99
+    # Two groupings more share the cost; then a margin of 250 cells is nearly one count.
+    flat = session.histogram("t", ["g", "u"], bins=250, rho=0.01)
+    assert release.margin("g").errors["count"][0] < 0.15 * flat.margin("g").errors["count"][0]
+    assert release.errors["count"][0] < 1.8 * flat.errors["count"][0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ((0, 4), "a plane has two ranges"),
+        (({"z": (0, 4)},), "between names 'z'"),
+        (({"x": (0, 5)},), "5 is not an edge of the bins"),
+        (({"x": 4},), "4 is not a range of x"),
+        (({"x": (0, 4, 8)},), "is not a range of x"),
+        (({"y": (3, 2)},), "is empty"),
+    ],
+)
+def test_what_is_no_rectangle_is_refused(asked: tuple[Any, ...], words: str) -> None:
+    release = opened().histogram("t", ["x", "y"], epsilon=1, **PLANE)
+    with pytest.raises(dp.ParameterError, match=words) as caught:
+        release.between(*asked)
+    assert caught.value.fix
+
+
+def test_what_is_no_margin_is_refused() -> None:
+    session = opened()
+    with pytest.raises(dp.ParameterError, match="'z' is not one of the two columns"):
+        session.histogram("t", ["x", "y"], epsilon=1, **PLANE).margin("z")
+    with pytest.raises(dp.ParameterError, match="'x' is not one of the two columns"):
+        session.histogram("t", "x", bins=4, epsilon=1).margin("x")
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_margins_of_categories_count_the_rows_of_the_cells_and_no_others(engine: Any) -> None:
+    """A row of no declared category is in no cell, so it is in no margin either."""
+    rows = 400
+    data = pl.DataFrame(
+        {
+            "ward": RANDOM.choice(["er", "gp", "other"], rows),
+            "kind": RANDOM.choice([3, 1, 7], rows),
+            "v": [None if i % 5 == 0 else float(i % 10) for i in range(rows)],
+        }
+    )
+    session = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
+    columns = {"ward": dp.Keys(["gp", "er"]), "kind": dp.Keys([1, 3, 7]), "v": dp.Range(0, 10)}
+    session.register("t", data, columns=columns, engine=engine)
+    kept = data.filter(pl.col("ward") != "other").drop_nulls("v")
+    plane = session.histogram("t", ["ward", "v"], bins=5, margins=True, rho=1)
+    assert plane._plane.margins
+    wards = plane.margin("ward").frame
+    assert wards.rows() == kept.group_by("ward").agg(pl.len()).sort("ward").rows()
+    counts, _ = np.histogram(kept["v"], 5, (0, 10))
+    assert plane.margin("v").frame["count"].to_list() == counts.tolist()
+    one = plane.between({"ward": "er", "v": (0, 4)}).frame
+    inside = kept.filter((pl.col("ward") == "er") & (pl.col("v") < 4)).height
+    assert one.rows() == [("er", 0, 4, inside)]
+    assert (
+        plane.between({"v": (None, 4)}).frame["count"].item() == kept.filter(pl.col("v") < 4).height
+    )
+    with pytest.raises(dp.ParameterError, match="'icu' is not one of the categories of ward"):
+        plane.between({"ward": "icu"})
+    kinds = session.histogram("t", ["ward", "kind"], margins=True, rho=1)
+    assert kinds._plane.margins
+    in_wards = data.filter(pl.col("ward") != "other")
+    assert kinds.margin("kind").frame.rows() == (
+        in_wards.group_by("kind").agg(pl.len()).sort("kind").rows()
+    )
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("keys", [["er", "gp", None], ["er", "gp"]])
+def test_null_is_a_category_of_a_plane_where_it_is_declared(engine: Any, keys: list[Any]) -> None:
+    data = pl.DataFrame(
+        {"ward": ["er", "gp", None, "zz", "er", None], "v": [0.1, 0.9, 0.2, 0.3, 0.6, 0.8]}
+    )
+    session = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
+    columns = {"ward": dp.Keys(keys), "v": dp.Range(0, 1)}
+    session.register("t", data, columns=columns, engine=engine)
+    asked: dict[str, Any] = {"bins": 2, "rho": 1, "fresh": True}
+    flat = session.histogram("t", ["ward", "v"], **asked)
+    for options in ({"margins": True}, {"hierarchical": True}):
+        bins = {"bins": 2} if "margins" in options else {"bins": 8}
+        query = session.table("t").histogram(["ward", "v"], **bins, **options)
+        plane = query.release(rho=1, fresh=True)
+        if "margins" in options and None in keys:  # what is in no category looks like NULL
+            assert not plane._plane.margins
+            assert "margins cannot be counted: NULL is a category" in query.explain(rho=1)
+        else:
+            assert plane._plane.margins or plane._plane.has_levels
+        assert plane.margin("ward").frame.rows() == flat.margin("ward").frame.rows()
+        half = plane.between({"v": (0, 0.5)}).frame["count"].item()
+        assert half == flat.between({"v": (0, 0.5)}).frame["count"].item() == len(keys) - 1
+        assert plane.between({"ward": keys[-1]}).frame["count"].item() == (2 if None in keys else 1)
+
+
+def test_error_bars_of_a_range_are_the_same_whenever_it_is_asked_for() -> None:
+    release = opened().histogram("t", ["x", "y"], margins=True, rho=0.01, **PLANE)
+    first = release.between({"x": (0, 8)}).intervals()
+    assert first.equals(release.between({"x": (0, 8)}).intervals())

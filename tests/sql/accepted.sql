@@ -1075,6 +1075,33 @@ SELECT HISTOGRAM(score, 2) AS n, sex FROM visits GROUP BY 2;
 -- HAVING, ORDER BY and LIMIT over the rows of a HISTOGRAM
 --= SELECT b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY b HAVING COUNT(*) > 3 ORDER BY low DESC LIMIT 1
 SELECT HISTOGRAM(score, 2) AS n FROM visits HAVING n > 3 ORDER BY low DESC LIMIT 1;
+-- HISTOGRAM with cumulative counts
+--= SELECT low, high, n, SUM(n) OVER (ORDER BY low)::BIGINT AS cumulative FROM (SELECT b * 25.0 - 50 AS low, b * 25.0 - 25 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 25), 3) AS b FROM visits) GROUP BY b)
+SELECT HISTOGRAM(score, 4, cumulative := TRUE) AS n FROM visits;
+-- HISTOGRAM with cumulative counts in each group
+--= SELECT sex, low, high, n, SUM(n) OVER (PARTITION BY sex ORDER BY low)::BIGINT AS cumulative FROM (SELECT sex, b * 25.0 - 50 AS low, b * 25.0 - 25 AS high, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR((score + 50) / 25), 3) AS b FROM visits WHERE active) GROUP BY sex, b)
+SELECT sex, HISTOGRAM(score, 4, cumulative => TRUE) AS n FROM visits WHERE active GROUP BY sex;
+-- HISTOGRAM with coarser bins counted too
+--= SELECT b * 4.0 - 50 AS low, b * 4.0 - 46 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 4), 24) AS b FROM visits) GROUP BY b
+SELECT HISTOGRAM(score, 25, hierarchical := TRUE) AS n FROM visits;
+-- HISTOGRAM between edges, on levels, consistent, with FILTER
+--= SELECT CASE WHEN score < 0 THEN -50 ELSE 0 END AS low, CASE WHEN score < 0 THEN 0 ELSE 50 END AS high, COUNT(*) AS n FROM visits WHERE sex = 'f' GROUP BY 1, 2
+SELECT HISTOGRAM(score, [-50, 0, 50], HIERARCHICAL := TRUE, consistent := TRUE) FILTER (WHERE sex = 'f') AS n FROM visits;
+-- HISTOGRAM of two values is a plane
+--= SELECT a * 55.0 AS age_low, a * 55.0 + 55 AS age_high, b * 50.0 - 50 AS score_low, b * 50.0 AS score_high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR(age / 55), 1) AS a, LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits WHERE age IS NOT NULL) GROUP BY a, b
+SELECT HISTOGRAM(age, 2, score, 2) AS n FROM visits;
+-- HISTOGRAM of two values in each group, with margins
+--= SELECT sex, CASE WHEN score < 0 THEN -50 ELSE 0 END AS score_low, CASE WHEN score < 0 THEN 0 ELSE 50 END AS score_high, b * 5.0 - 10 AS change_low, b * 5.0 - 5 AS change_high, COUNT(*) AS n FROM (SELECT sex, score, LEAST(FLOOR((change + 10) / 5), 3) AS b FROM visits) GROUP BY ALL
+SELECT sex, HISTOGRAM(score, [-50, 0, 50], change, 4, margins := TRUE) AS n FROM visits GROUP BY sex;
+-- HISTOGRAM of two expressions, on levels
+--= SELECT a * 25.0 AS first_low, a * 25.0 + 25 AS first_high, b * 5.0 - 10 AS second_low, b * 5.0 - 5 AS second_high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR(ABS(score) / 25), 1) AS a, LEAST(FLOOR((change + 10) / 5), 3) AS b FROM visits) GROUP BY a, b
+SELECT HISTOGRAM(ABS(score), 2, change * 1, 4, hierarchical := TRUE) AS n FROM visits;
+-- a plane with HAVING and ORDER BY
+--= SELECT a * 55.0 AS age_low, a * 55.0 + 55 AS age_high, b * 50.0 - 50 AS score_low, b * 50.0 AS score_high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR(age / 55), 1) AS a, LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits WHERE age IS NOT NULL) GROUP BY a, b HAVING COUNT(*) > 2 ORDER BY age_low DESC, score_low
+SELECT HISTOGRAM(age, 2, score, 2) AS n FROM visits HAVING n > 2 ORDER BY age_low DESC, score_low;
+-- HISTOGRAM with counts below 0 raised to 0
+--= SELECT b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY b
+SELECT HISTOGRAM(score, 2, nonnegative := TRUE, cumulative := FALSE) AS n FROM visits;
 -- a SELECT around a HISTOGRAM
 --= SELECT b * 50.0 - 50 AS low, COUNT(*) * 2 AS twice FROM (SELECT LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY b
 SELECT low, n * 2 AS twice FROM (SELECT HISTOGRAM(score, 2) AS n FROM visits) WHERE high <= 50;

@@ -1236,6 +1236,63 @@ SELECT HISTOGRAM() FROM visits
 --! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, 5)
 SELECT HISTOGRAM(age, 11, 5) FROM visits
 ;
+--! SQLError 1:8 | HISTOGRAM has no option levels | HISTOGRAM(age, 11, levels := TRUE)
+SELECT HISTOGRAM(age, 11, levels := TRUE) FROM visits
+;
+--! SQLError 1:8 | both values of the plane are the same | HISTOGRAM(age, 11, age, 5)
+SELECT HISTOGRAM(age, 11, age, 5) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 5 arguments | HISTOGRAM(age, 11, score, 5, cost)
+SELECT HISTOGRAM(age, 11, score, 5, cost) FROM visits
+;
+--! ParameterError 1:8 | bins=0 is not a whole number | HISTOGRAM(age, 11, score, 0)
+SELECT HISTOGRAM(age, 11, score, 0) FROM visits
+;
+--! ParameterError 1:8 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, score, 5, margins := TRUE)
+SELECT HISTOGRAM(age, 11, score, 5, margins := TRUE) FROM visits LIMIT 3
+;
+--! ParameterError | margins= is for a histogram of two columns | 
+SELECT HISTOGRAM(age, 11, margins := TRUE) FROM visits
+;
+--! ParameterError | cumulative= is for bins of one column | 
+SELECT HISTOGRAM(age, 11, score, 5, cumulative := TRUE) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, cumulative = TRUE)
+SELECT HISTOGRAM(age, 11, cumulative = TRUE) FROM visits
+;
+--! SQLError 1:8 | cumulative is said twice | HISTOGRAM(age, 11, cumulative := TRUE, CUMULATIVE := FALSE)
+SELECT HISTOGRAM(age, 11, cumulative := TRUE, CUMULATIVE := FALSE) FROM visits
+;
+--! SQLError 1:8 | hierarchical is neither TRUE nor FALSE | HISTOGRAM(age, 11, hierarchical := 3)
+SELECT HISTOGRAM(age, 11, hierarchical := 3) FROM visits
+;
+--! SQLError 1:8 | hierarchical is neither TRUE nor FALSE | HISTOGRAM(age, 11, hierarchical := active)
+SELECT HISTOGRAM(age, 11, hierarchical := active) FROM visits
+;
+--! SQLError 1:8 | cumulative is neither TRUE nor FALSE | HISTOGRAM(age, 11, cumulative := NULL)
+SELECT HISTOGRAM(age, 11, cumulative := NULL) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 0 arguments | HISTOGRAM(cumulative := TRUE)
+SELECT HISTOGRAM(cumulative := TRUE) FROM visits
+;
+--! SQLError 1:8 | consistent goes with bins | HISTOGRAM(sex, consistent := TRUE)
+SELECT HISTOGRAM(sex, consistent := TRUE) FROM visits
+;
+--! ParameterError 1:8 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, cumulative := TRUE)
+SELECT HISTOGRAM(age, 11, cumulative := TRUE) AS n FROM visits ORDER BY n
+;
+--! ParameterError 1:8 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, hierarchical := TRUE)
+SELECT HISTOGRAM(age, 11, hierarchical := TRUE) AS n FROM visits HAVING n > 3
+;
+--! ParameterError 1:13 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, nonnegative := TRUE)
+SELECT sex, HISTOGRAM(age, 11, nonnegative := TRUE) FROM visits GROUP BY ROLLUP (sex)
+;
+--! ParameterError 1:25 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, cumulative := TRUE)
+SELECT low FROM (SELECT HISTOGRAM(age, 11, cumulative := TRUE) FROM visits)
+;
+--! SQLError 1:59 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
+SELECT low, SUM("count") OVER (ORDER BY low) FROM (SELECT HISTOGRAM(age, 11) FROM visits)
+;
 --! SQLError 1:8 | HISTOGRAM(DISTINCT x) is not answered | HISTOGRAM(DISTINCT age, 11)
 SELECT HISTOGRAM(DISTINCT age, 11) FROM visits
 ;
