@@ -175,16 +175,20 @@ def _number(call: Call, domain: Domain, cuts: Edges) -> Expr:
 
 
 def _even(value: Expr, cuts: Edges, closed: Closed) -> Expr:
-    """The number of a bin of even width, without a comparison for each."""
+    """The number of a bin of even width, without a comparison for each.
+
+    All bins together are the range of the value, so nothing is below the first one; the very end of
+    the range, and what a division rounds up, is in the last one.
+    """
     last = len(cuts) - 2
     above = Call("subtract", (Call("cast", (value,), ("DOUBLE",)), literal(float(cuts[0]))))
     scaled = Call("divide", (above, literal((cuts[-1] - cuts[0]) / (last + 1))))
     if closed == "left":
-        number: Expr = Call("cast", (Call("floor", (scaled,)),), ("BIGINT",))
-    else:
-        ceiling = Call("cast", (Call("ceil", (scaled,)),), ("BIGINT",))
-        number = Call("subtract", (ceiling, literal(1)))
-    return Call("greatest", (literal(0), Call("least", (number, literal(last)))))
+        number = Call("cast", (Call("floor", (scaled,)),), ("BIGINT",))
+        return Call("least", (number, literal(last)))
+    ceiling = Call("cast", (Call("ceil", (scaled,)),), ("BIGINT",))
+    below_one = Call("subtract", (ceiling, literal(1)))
+    return Call("greatest", (literal(0), Call("least", (below_one, literal(last)))))
 
 
 def _chosen(key: str, values: Edges) -> Expr:
