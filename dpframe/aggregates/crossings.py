@@ -8,16 +8,19 @@ normal noise of known covariances C.
 larger than its noise less the rows r[i] between i and j. So the largest gap up to j, in deviations,
 `M = max over i <= j of gap[i] / deviation[i]`, is below m with a probability of at most
 
-    P(noise[i] - r[i] <= m * deviation[i] for all i <= j) = Phi(m) * P(the same for i < j | that for j).
+    P(noise[i] - r[i] <= m * deviation[i] for all i <= j) = Phi(m) * P(the same for i < j | that for j),
 
+because then the gap at j is not below its noise.
 Where this is small at the M that was seen, the quantile lies further right. With `Phi(m)` alone it
 would be a test as well, that of one edge, and the right one where the rows before j are many. But
 where cells are nearly empty, all of them have to fall behind by chance at once, which is rarer: the
 bars would cover more than they say. What lies between edges is known far better than the gaps
-themselves, because the noise of all other cells cancels, so r is taken from the counts. From the
-other side the same holds, mirrored.
+themselves, because the noise of all other cells cancels, so r is taken from the counts. They have
+noise as well, so the test is no longer exact: where 5% are stated, simulated rates are between 0.6%
+next to many empty cells, and 6.7% next to heaps of a few deviations of a count. From the other side
+the same holds, mirrored.
 
-Nothing is assumed of how rows lie in a cell, so it holds for gaps and heaps. Edges may be left out.
+Nothing is assumed of how rows lie in a cell, so gaps and heaps do no harm. Edges may be left out.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,6 +17,9 @@ from dpframe.plan.parts import GRAINS, RankedCells
 from dpframe.plan.surroundings import Surroundings
 
 Indices = NDArray[np.int64]
+
+_NEAR = (*range(9), *(math.floor(8 * 1.3**i) for i in range(1, 24)))
+"""Which edges to each side of a chosen place are looked at: further off, fewer of them."""
 
 _STEP, _REACH = 0.25, 4.0
 """How far apart the edges of a tree are that error bars may end at, in deviations of the noise."""
@@ -55,13 +59,31 @@ class Rank:
         noise = self.tree.deviations(self.quantile, deviations)
         if not noise.any():
             return np.broadcast_to(self.find(counts, deviations), normals.shape)
-        ranks, sums = self.tree.ranks(counts), self.tree.sums(counts)
-        edges = self._edges(self._gaps(ranks, deviations), noise)
-        gaps = np.take_along_axis(sums - self._wanted(ranks[:, -1:], deviations), edges, axis=1)
+        ranks = self.tree.ranks(counts)
+        smooth = self._gaps(ranks, deviations)
+        if self.inside:
+            places = self._beyond(smooth, noise, normals)
+            return np.where(ranks[:, -1] >= 1, places, np.nan)
+        edges = self._edges(smooth, noise)
+        sums = self.tree.sums(counts)
+        gaps = np.take_along_axis(sums - self.quantile * sums[:, -1:], edges, axis=1)
         sure = np.where(edges <= 0, -np.inf, np.where(edges >= self.tree.size, np.inf, 0.0))
         shared = self.tree.covariances(self.quantile, edges.astype(float), deviations)
         places = _places(Gaps(gaps, sure, shared), edges, normals, inside, self.tree)
         return np.where(ranks[:, -1] >= 1, places, np.nan)
+
+    def _beyond(self, gaps: Floats, noise: Floats, normals: Floats) -> Floats:
+        """The same for MIN and MAX, whose gaps do not rise by rows alone: of each edge by itself."""
+        sure = np.where(np.arange(noise.size) == 0, -np.inf, np.inf)
+        scores = np.where(noise > 0, gaps / np.where(noise > 0, noise, 1), sure)
+        scores = np.maximum.accumulate(scores, axis=1)
+        before = 1 if self.tree.coding.is_integer else 0
+        places = np.empty(normals.shape)
+        for group, drawn in enumerate(normals.T):
+            edge = np.searchsorted(scores[group], drawn).clip(1, self.tree.size)
+            ends = (edge - 1) * self.tree.width, edge * self.tree.width - before
+            places[:, group] = np.where(drawn < 0, *ends)
+        return places
 
     def _edges(self, gaps: Floats, noise: Floats) -> Indices:
         """Edges that error bars may end at: steps of the noise apart, as far as there is one.
@@ -157,8 +179,14 @@ class ChosenRank:
         inside: Floats | None = None,
     ) -> Floats:
         around = self._around(counts)
-        missing = self._missing(around, deviations[-1])
-        places = _places(missing, around.edges, normals, inside, self.chosen)
+        cells = around.positions[:, self.index] // GRAINS
+        middle = (around.edges <= cells[:, None]).sum(axis=1)[:, None]
+        last = around.edges.shape[1] - 1
+        steps = np.array([0, *(step for step in _NEAR if 0 < step <= last), last])
+        near = (middle + np.concatenate([-steps[:0:-1], steps])).clip(0, last)
+        edges = np.take_along_axis(around.edges, near, axis=1)
+        missing = self._missing(around, near, deviations[-1])
+        places = _places(missing, edges, normals, inside, self.chosen)
         return np.where(around.counts.sum(axis=1) >= 1, places, np.nan)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
@@ -172,8 +200,8 @@ class ChosenRank:
     def _around(self, counts: Levels) -> Surroundings:
         return Surroundings.of(counts[-1], len(self.chosen.levels))
 
-    def _missing(self, around: Surroundings, deviation: float) -> Gaps:
-        """At each edge, the rows below less those that there should be.
+    def _missing(self, around: Surroundings, near: Indices, deviation: float) -> Gaps:
+        """At edges by number, the rows below less those that there should be.
 
         Each cell below has a coefficient of 1 - q, each one above of -q. With b[i] cells below, of
         k, edges i before j share `(1 - q) b[i] - q b[j] + q**2 k` of the variance of a cell.
@@ -182,11 +210,13 @@ class ChosenRank:
         start = np.zeros((len(edges), 1))
         ranks = np.concatenate([start, np.cumsum(around.counts, axis=1)], axis=1)
         below = np.concatenate([start, np.cumsum(np.diff(edges, axis=1) > 0, axis=1)], axis=1)
-        one, other = below[:, :, None], below[:, None, :]
+        gaps = ranks - q * ranks[:, -1:]
+        sure = np.where(edges <= 0, -np.inf, np.where(edges >= edges[:, -1:], np.inf, 0.0))
+        gaps, sure, some = (np.take_along_axis(rows, near, axis=1) for rows in (gaps, sure, below))
+        one, other = some[:, :, None], some[:, None, :]
         shared = (1 - q) * np.minimum(one, other) - q * np.maximum(one, other)
         shared = (shared + q**2 * below[:, -1, None, None]) * deviation**2
-        sure = np.where(edges <= 0, -np.inf, np.where(edges >= edges[:, -1:], np.inf, 0.0))
-        return Gaps(ranks - q * ranks[:, -1:], sure, shared)
+        return Gaps(gaps, sure, shared)
 
 
 @dataclass(frozen=True, slots=True)
