@@ -147,12 +147,10 @@ class ChosenRank:
     Nothing says where it lies between two edges. So possible places are whole cells, and for a draw
     below the middle of the noise the left end of such a cell is taken, else the right one.
 
-    Let s be the noisy rows below an edge less the share there should be, in deviations of its
-    noise. For a normal z below 0, the first edge with s >= z ends the cell. The true quantile lies
-    in a cell whose last edge has no rows missing, so that edge has s >= z with the probability of a
-    normal number above z: as often, the quantile is not to the left of what is taken. For z above 0
-    the same holds from the right. It holds at each edge by itself, so counts are not made to rise,
-    and gaps and heaps of rows do no harm.
+    `Gaps` has, for every cell, two scores of how far the counts at the edges speak against it. For a
+    normal z below 0, the first cell whose score from the left is z or more is taken: the true
+    quantile lies to the left of that about as often as a normal number lies below z. For z above 0
+    the same holds from the right. Nothing is taken to be even, so gaps and heaps do no harm.
     """
 
     chosen: RankedCells
