@@ -65,9 +65,17 @@ class Place(Protocol):
         """The place in each group."""
 
     def possible(
-        self, counts: Levels, deviations: Sequence[float], normals: NDArray[np.float64]
+        self,
+        counts: Levels,
+        deviations: Sequence[float],
+        normals: NDArray[np.float64],
+        inside: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Where the true place may be: a draw of its confidence distribution for each normal."""
+        """Where the true place may be: a draw of its confidence distribution for each normal.
+
+        They are ends of the cells that it may lie in; or with as many numbers between 0 and 1,
+        `inside`, anywhere in these.
+        """
 
     @property
     def has_bars(self) -> bool:

@@ -238,16 +238,14 @@ def _noise_size(part: Part, context: Context) -> float:
     return size * float(step_of(part, extra_bits(part, context)))
 
 
-_BAR = 1 / 4
-"""How much the error bar of a quantile counts against its place, where recipes are compared.
-
-A tree of counts has errors and error bars alike. Choosing has far smaller errors, but wider bars: the
-more quantiles, the more cells there are around them, and their noise adds up.
-"""
-
-
 def _ranked_size(part: RankedCells, norm: int) -> float:
     """What quantiles that are chosen, with their error bars, come to: a geometric mean of both.
+
+    Of the cost, a share s goes to the bars. Places are off by as much as `1 / (1 - s)`, and bars are
+    as wide as `1 / s`; s is the best share where `place**(1 - s) * bar**s` is what should be small.
+    So that is what the share says of how much a bar counts against its place, and recipes are
+    compared by it as well. The same holds for zCDP, with roots of both. On a tree of counts, errors
+    and bars are alike.
 
     A bar reaches as far as the noise of all cells around the places, each of which counts for one
     half where about as many lie on either side.
@@ -259,7 +257,7 @@ def _ranked_size(part: RankedCells, norm: int) -> float:
     place, bar = steps / (1 - counted), math.sqrt(around) / 2 / typical / counted
     if norm == 2:
         place, bar = math.sqrt(place / 2), math.sqrt(around / counted) / 2 / typical
-    return float(place ** (1 - _BAR) * bar**_BAR)
+    return float(place ** (1 - counted) * bar**counted)
 
 
 def _all_parts(recipes: Iterable[Recipe]) -> tuple[Part, ...]:

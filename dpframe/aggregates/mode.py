@@ -48,7 +48,13 @@ class Chosen:
         found: Floats = counts[0][:, 0]
         return found
 
-    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Floats:
+    def possible(
+        self,
+        counts: Levels,
+        deviations: Sequence[float],
+        normals: Floats,
+        inside: Floats | None = None,
+    ) -> Floats:
         return np.broadcast_to(counts[0][:, 0], normals.shape)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,12 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.aggregates.base import Levels
+from dpframe.aggregates.crossings import Gaps
 from dpframe.aggregates.tree import Floats, Tree
-from dpframe.plan.coding import Coding
 from dpframe.plan.parts import GRAINS, RankedCells
 from dpframe.plan.surroundings import Surroundings
 
 Indices = NDArray[np.int64]
+
+_NEAR = (*range(9), *(math.floor(8 * 1.3**i) for i in range(1, 24)))
+"""Which edges to each side of a chosen place are looked at: further off, fewer of them."""
+
+_STEP, _REACH = 0.25, 4.0
+"""How far apart the edges of a tree are that error bars may end at, in deviations of the noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +49,61 @@ class Rank:
                 ends.append(self._codes(edge, gaps[rows, edge - 1], gaps[rows, edge]))
         return np.where(ranks[:, -1] >= 1, np.mean(ends, axis=0), np.nan)
 
-    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Floats:
+    def possible(
+        self,
+        counts: Levels,
+        deviations: Sequence[float],
+        normals: Floats,
+        inside: Floats | None = None,
+    ) -> Floats:
         noise = self.tree.deviations(self.quantile, deviations)
         if not noise.any():
             return np.broadcast_to(self.find(counts, deviations), normals.shape)
         ranks = self.tree.ranks(counts)
-        gaps = self._gaps(ranks, deviations)
-        # Where the difference has no noise, at an end, all rows lie on one side for certain.
+        smooth = self._gaps(ranks, deviations)
+        if self.inside:
+            places = self._beyond(smooth, noise, normals)
+            return np.where(ranks[:, -1] >= 1, places, np.nan)
+        edges = self._edges(smooth, noise)
+        sums = self.tree.sums(counts)
+        gaps = np.take_along_axis(sums - self.quantile * sums[:, -1:], edges, axis=1)
+        sure = np.where(edges <= 0, -np.inf, np.where(edges >= self.tree.size, np.inf, 0.0))
+        shared = self.tree.covariances(self.quantile, edges.astype(float), deviations)
+        places = _places(Gaps(gaps, sure, shared), edges, normals, inside, self.tree)
+        return np.where(ranks[:, -1] >= 1, places, np.nan)
+
+    def _beyond(self, gaps: Floats, noise: Floats, normals: Floats) -> Floats:
+        """The same for MIN and MAX, whose gaps do not rise by rows alone: of each edge by itself."""
         sure = np.where(np.arange(noise.size) == 0, -np.inf, np.inf)
-        scores = np.maximum.accumulate(_scores(gaps, noise, sure), axis=1)
+        scores = np.where(noise > 0, gaps / np.where(noise > 0, noise, 1), sure)
+        scores = np.maximum.accumulate(scores, axis=1)
+        before = 1 if self.tree.coding.is_integer else 0
         places = np.empty(normals.shape)
         for group, drawn in enumerate(normals.T):
             edge = np.searchsorted(scores[group], drawn).clip(1, self.tree.size)
-            # Nothing says where in its cell it lies, so an interval takes whole cells.
-            places[:, group] = _end_of(drawn, edge - 1, edge, self.tree.width, self.tree.coding)
-        return np.where(ranks[:, -1] >= 1, places, np.nan)
+            ends = (edge - 1) * self.tree.width, edge * self.tree.width - before
+            places[:, group] = np.where(drawn < 0, *ends)
+        return places
+
+    def _edges(self, gaps: Floats, noise: Floats) -> Indices:
+        """Edges that error bars may end at: steps of the noise apart, as far as there is one.
+
+        More of them would not tell more: where cells are nearly empty, so many counts all have
+        noise, and some would seem to be enough by chance.
+        """
+        steps = np.arange(-_REACH, _REACH + _STEP, _STEP) * float(np.median(noise[noise > 0]))
+        size, found = self.tree.size, []
+        for row in gaps:
+            reached = np.searchsorted(row, steps).clip(max=size)
+            heaps = reached[1:][np.diff(reached) == 0]
+            # Not where a step is reached: the noise of the cell before has a hand in that.
+            between = (reached[1:] + reached[:-1]) // 2
+            found.append(np.unique([0, *between, *heaps, *(heaps - 1).clip(0), size]))
+        longest = max((row.size for row in found), default=0)
+        edges = np.full((len(found), longest), size, dtype=np.int64)
+        for group, row in enumerate(found):
+            edges[group, : row.size] = row
+        return edges
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         places = np.nan_to_num(self.find(counts, deviations)) / self.tree.width
@@ -64,15 +111,18 @@ class Rank:
 
     def _gaps(self, ranks: Floats, deviations: Sequence[float]) -> Floats:
         """At each edge, the rows below less those that there should be; they never fall."""
-        rows = ranks[:, -1:]
+        gaps: Floats = ranks - self._wanted(ranks[:, -1:], deviations)
+        return np.maximum.accumulate(gaps, axis=1) if self.inside else gaps
+
+    def _wanted(self, rows: Floats, deviations: Sequence[float]) -> Floats:
+        """How many rows there should be below an edge."""
         if not self.inside:
-            return ranks - self.quantile * rows
+            return self.quantile * rows
         noise = self.inside * self.tree.deviations(self.quantile, deviations)
         # Well on its side of the median, however few rows there are.
         ends = (0, rows / 4) if self.inside > 0 else (rows * 3 / 4, rows)
-        wanted = np.clip(self.quantile * rows + noise, *ends)
-        gaps: Floats = np.maximum.accumulate(ranks - wanted, axis=1)
-        return gaps
+        wanted: Floats = np.clip(self.quantile * rows + noise, *ends)
+        return wanted
 
     def _codes(self, edge: Indices, low: Floats, high: Floats) -> Floats:
         """The place between an edge and the one before, in codes above the lowest one.
@@ -97,12 +147,10 @@ class ChosenRank:
     Nothing says where it lies between two edges. So possible places are whole cells, and for a draw
     below the middle of the noise the left end of such a cell is taken, else the right one.
 
-    Let s be the noisy rows below an edge less the share there should be, in deviations of its
-    noise. For a normal z below 0, the first edge with s >= z ends the cell. The true quantile lies
-    in a cell whose last edge has no rows missing, so that edge has s >= z with the probability of a
-    normal number above z: as often, the quantile is not to the left of what is taken. For z above 0
-    the same holds from the right. It holds at each edge by itself, so counts are not made to rise,
-    and gaps and heaps of rows do no harm.
+    `Gaps` has, for every cell, two scores of how far the counts at the edges speak against it. For a
+    normal z below 0, the first cell whose score from the left is z or more is taken: the true
+    quantile lies to the left of that about as often as a normal number lies below z. For z above 0
+    the same holds from the right. Nothing is taken to be even, so gaps and heaps do no harm.
     """
 
     chosen: RankedCells
@@ -121,18 +169,22 @@ class ChosenRank:
         place = _codes(around.positions[:, self.index], self.chosen)
         return np.where(around.counts.sum(axis=1) >= 1, place, np.nan)
 
-    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Floats:
+    def possible(
+        self,
+        counts: Levels,
+        deviations: Sequence[float],
+        normals: Floats,
+        inside: Floats | None = None,
+    ) -> Floats:
         around = self._around(counts)
-        edges, last = around.edges, around.edges.shape[1] - 1
-        scores = self._missing(around, deviations[-1])
-        rising = np.maximum.accumulate(scores, axis=1)
-        falling = np.minimum.accumulate(scores[:, ::-1], axis=1)[:, ::-1]
-        places = np.empty(normals.shape)
-        for group, drawn in enumerate(normals.T):
-            left = np.searchsorted(rising[group], drawn, side="left").clip(1, last) - 1
-            right = np.searchsorted(falling[group], drawn, side="right").clip(1, last)
-            first, end = edges[group][left], edges[group][right]
-            places[:, group] = _end_of(drawn, first, end, self.chosen.width, self.chosen.coding)
+        cells = around.positions[:, self.index] // GRAINS
+        middle = (around.edges <= cells[:, None]).sum(axis=1)[:, None]
+        last = around.edges.shape[1] - 1
+        steps = np.array([0, *(step for step in _NEAR if 0 < step <= last), last])
+        near = (middle + np.concatenate([-steps[:0:-1], steps])).clip(0, last)
+        edges = np.take_along_axis(around.edges, near, axis=1)
+        missing = self._missing(around, near, deviations[-1])
+        places = _places(missing, edges, normals, inside, self.chosen)
         return np.where(around.counts.sum(axis=1) >= 1, places, np.nan)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
@@ -146,24 +198,23 @@ class ChosenRank:
     def _around(self, counts: Levels) -> Surroundings:
         return Surroundings.of(counts[-1], len(self.chosen.levels))
 
-    def _missing(self, around: Surroundings, deviation: float) -> Floats:
-        """At each edge, the rows below less those that there should be, in deviations of the noise.
+    def _missing(self, around: Surroundings, near: Indices, deviation: float) -> Gaps:
+        """At edges by number, the rows below less those that there should be.
 
-        Each cell below has a coefficient of 1 - quantile, each one above of -quantile. At an end of
-        the range all rows lie on one side, for certain.
+        Each cell below has a coefficient of 1 - q, each one above of -q. With b[i] cells below, of
+        k, edges i before j share `(1 - q) b[i] - q b[j] + q**2 k` of the variance of a cell.
         """
         edges, q = around.edges, self.quantile
         start = np.zeros((len(edges), 1))
         ranks = np.concatenate([start, np.cumsum(around.counts, axis=1)], axis=1)
-        noisy = np.cumsum(np.diff(edges, axis=1) > 0, axis=1)
-        below = np.concatenate([start, noisy], axis=1)
-        above = below[:, -1:] - below
-        noise = deviation * np.sqrt(below * (1 - q) ** 2 + above * q**2)
+        below = np.concatenate([start, np.cumsum(np.diff(edges, axis=1) > 0, axis=1)], axis=1)
         gaps = ranks - q * ranks[:, -1:]
-        scores = _scores(gaps, noise, np.where(gaps == 0, 0.0, np.copysign(np.inf, gaps)))
-        scores = np.where(edges <= 0, -np.inf, scores)
-        found: Floats = np.where(edges >= edges[:, -1:], np.inf, scores)
-        return found
+        sure = np.where(edges <= 0, -np.inf, np.where(edges >= edges[:, -1:], np.inf, 0.0))
+        gaps, sure, some = (np.take_along_axis(rows, near, axis=1) for rows in (gaps, sure, below))
+        one, other = some[:, :, None], some[:, None, :]
+        shared = (1 - q) * np.minimum(one, other) - q * np.maximum(one, other)
+        shared = (shared + q**2 * below[:, -1, None, None]) * deviation**2
+        return Gaps(gaps, sure, shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,27 +234,55 @@ class Outermost:
         end = _codes(positions[:, 0 if first else -1], self.chosen)
         return np.minimum(found, end) if first else np.maximum(found, end)
 
-    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Floats:
-        return self.on_tree.possible(counts[:-1], deviations[:-1], normals)
+    def possible(
+        self,
+        counts: Levels,
+        deviations: Sequence[float],
+        normals: Floats,
+        inside: Floats | None = None,
+    ) -> Floats:
+        return self.on_tree.possible(counts[:-1], deviations[:-1], normals, inside)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         return self.on_tree.influence(counts[:-1], deviations[:-1])
 
 
-def _scores(gaps: Floats, noise: Floats, sure: Floats) -> Floats:
-    """Gaps in deviations of their noise; where there is none, what is sure."""
-    found: Floats = np.where(noise > 0, gaps / np.where(noise > 0, noise, 1), sure)
-    return found
+def _places(
+    gaps: Gaps,
+    edges: NDArray[Any],
+    normals: Floats,
+    inside: Floats | None,
+    grid: Tree | RankedCells,
+) -> Floats:
+    """Where the place may be, for each draw and group, at one of its edges.
 
+    Nothing says where in its cell it lies, so an interval takes whole cells: for draws below the
+    middle of the noise the left end is meant, else the right one. Of whole numbers, the last one
+    before an edge is meant.
 
-def _end_of(drawn: Floats, left: Any, right: Any, width: int, coding: Coding) -> Floats:
-    """The end of a cell that is further out: left of it for draws below the middle, else right.
-
-    Of whole numbers, the last one before an edge is meant.
+    With numbers `inside` between 0 and 1, for what is computed from several places, it lies anywhere
+    between what is possible from the left and from the right; the ends of all of them at once would
+    be too far out. Only where more rows than the noise lie between them, which may be a heap at the
+    very end, the end is meant as well, the more often the more they are.
     """
-    before = 1 if coding.is_integer else 0
-    found: Floats = np.where(drawn < 0, left * float(width), right * float(width) - before)
-    return found
+    before = 1 if grid.coding.is_integer else 0
+    width = float(grid.width)
+    rising, falling = gaps.scores()
+    noise = gaps.deviations.max(axis=1, initial=0.0)
+    places = np.empty(normals.shape)
+    for group, drawn in enumerate(normals.T):
+        last = edges.shape[1] - 1
+        left = np.searchsorted(rising[group], drawn, side="left").clip(1, last) - 1
+        right = np.searchsorted(falling[group], drawn, side="right").clip(1, last)
+        first, end = edges[group][left] * width, edges[group][right] * width - before
+        found = np.where(drawn < 0, first, end)
+        if inside is not None:
+            rows = (gaps.gaps[group][right] - gaps.gaps[group][left]) / noise[group]
+            often, at = ((rows - 1) / 2).clip(0, 1), inside[:, group]
+            even = (at - often) / np.where(often < 1, 1 - often, 1)
+            found = np.where(at < often, found, first + (end - first) * even)
+        places[:, group] = found
+    return places
 
 
 def _codes(positions: Floats, chosen: RankedCells) -> Floats:

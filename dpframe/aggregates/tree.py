@@ -84,21 +84,29 @@ class Tree:
             found[f"level {level + 1}"] = part
         return found
 
-    def ranks(self, counts: Levels) -> Floats:
-        """How many rows lie below each edge of the smallest cells, never falling; a row per group.
+    def sums(self, counts: Levels) -> Floats:
+        """How many rows lie below each edge of the smallest cells, as counted; a row per group.
 
-        Cells that share a parent are all moved alike so that they add up to it. Noise makes the
-        sums rise and fall: of the least rising bound above and the largest below, the middle is
-        taken, within 0 and the total.
+        Cells that share a parent are all moved alike so that they add up to it.
         """
         cells = counts[0]
         for level in counts[1:]:
             children = level.reshape(len(level), -1, self.branching)
             missing = cells - children.sum(axis=2)
             cells = (children + missing[:, :, None] / self.branching).reshape(len(level), -1)
-        sums = np.cumsum(cells, axis=1)
-        total = np.maximum(sums[:, -1:], 0)
-        sums = np.concatenate([np.zeros_like(total), sums], axis=1).clip(0, total)
+        found: Floats = np.cumsum(
+            np.concatenate([np.zeros((len(cells), 1)), cells], axis=1), axis=1
+        )
+        return found
+
+    def ranks(self, counts: Levels) -> Floats:
+        """How many rows lie below each edge of the smallest cells, never falling.
+
+        Noise makes the sums rise and fall: of the least rising bound above and the largest below,
+        the middle is taken, within 0 and the total.
+        """
+        sums = self.sums(counts)
+        sums = sums.clip(0, np.maximum(sums[:, -1:], 0))
         above = np.maximum.accumulate(sums, axis=1)
         below = np.minimum.accumulate(sums[:, ::-1], axis=1)[:, ::-1]
         middle: Floats = (above + below) / 2
@@ -123,6 +131,33 @@ class Tree:
             variance += deviation**2 * squares
             parent = rest
         found: Floats = np.sqrt(variance)
+        return found
+
+    def covariances(self, quantile: float, edges: Floats, noise: Sequence[float]) -> Floats:
+        """Those of the same differences at some edges: a matrix for each row of them.
+
+        With p cells of a parent below one edge and p' below the other, of b, the products of their
+        shares f add up to `sum f f'`, less `p p' / b`. Below other parents one f is that of the
+        parent, so there is nothing in common. The top level has `quantile` instead of p / b.
+        """
+        found = np.zeros((*edges.shape, edges.shape[1]))
+        for level, deviation in enumerate(noise):
+            position = edges / self.branching ** (self.height - level - 1)
+            # An edge between two parents is the end of the first one: its f are all 1.
+            parent = np.zeros_like(position)
+            if level:
+                parent = np.maximum(np.ceil(position / self.branching) - 1, 0)
+            inner = position - parent * self.branching
+            low = np.minimum(inner[:, :, None], inner[:, None, :])
+            high = np.maximum(inner[:, :, None], inner[:, None, :])
+            whole = np.floor(low)
+            both = whole + (low - whole) * (high - whole).clip(0, 1)
+            if level:
+                shared = both - low * high / self.branching
+                shared *= parent[:, :, None] == parent[:, None, :]
+            else:
+                shared = both - quantile * (low + high) + quantile**2 * self.branching
+            found += deviation**2 * shared
         return found
 
     def influence(self, quantile: float, edges: Floats, noise: Sequence[float]) -> Floats:

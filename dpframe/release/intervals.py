@@ -161,16 +161,22 @@ def _redrawn(
     lows: dict[str, list[np.ndarray]] = {name: [] for name in names}
     highs: dict[str, list[np.ndarray]] = {name: [] for name in names}
     apart, chosen = _chosen_columns(parts)
+    of_several = _of_several_places(parts) & set(names)
     tails = {name: (1 - confidence) / (1 if name in apart else 2) for name in names}
     for start in range(0, len(rows), chunk):
         groups = rows[start : start + chunk]
-        redrawn = _redrawn_parts(parts, groups, draws, source, alike=True)
-        readings = [_finished(parts, redrawn, "possible")]
-        if any(recipe.possible is not None for recipe in parts.layout.recipes):
-            readings.append(_finished(parts, redrawn, "nearest"))
+        alone, several = [], []
+        if len(of_several) < len(names):
+            redrawn = _redrawn_parts(parts, groups, draws, source, alike=True)
+            alone.append(_finished(parts, redrawn, "possible"))
+            if any(recipe.possible is not None for recipe in parts.layout.recipes):
+                alone.append(_finished(parts, redrawn, "nearest"))
+        if of_several:
+            redrawn = _redrawn_parts(parts, groups, draws, source, alike=True, inside=True)
+            several.append(_finished(parts, redrawn, "possible"))
         for name in names:
             ends = []
-            for reading in readings:
+            for reading in several if name in of_several else alone:
                 numbers = reading[name].to_physical().cast(pl.Float64)
                 table = numbers.to_numpy().reshape(draws, len(groups))
                 with np.errstate(invalid="ignore"):
@@ -216,6 +222,27 @@ def _chosen_columns(parts: NoisyParts) -> tuple[set[str], set[str]]:
     return apart, chosen
 
 
+def _of_several_places(parts: NoisyParts) -> set[str]:
+    """Columns that are computed from more than one place on a grid."""
+    places = parts.places()
+    read = {
+        name: {name} if number in places else set()
+        for number, (name, _) in enumerate(parts.compiled.aggregates)
+    }
+    for node in reversed(_above(parts.compiled.plan)):
+        if isinstance(node, Project):
+            read = {
+                name: {
+                    place
+                    for column, some in read.items()
+                    if _reads(expr, {column})
+                    for place in some
+                }
+                for name, expr in node.columns
+            }
+    return {name for name, some in read.items() if len(some) > 1}
+
+
 def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
     """Outer order statistics of the redraws that have a value (not NULL), column by column.
 
@@ -245,14 +272,21 @@ def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
 
 
 def _redrawn_parts(
-    parts: NoisyParts, groups: list[int], draws: int, source: Source, *, alike: bool
+    parts: NoisyParts,
+    groups: list[int],
+    draws: int,
+    source: Source,
+    *,
+    alike: bool,
+    inside: bool = False,
 ) -> pl.DataFrame:
     """What the noise-free parts may have been: `draws` copies of all groups, one after the other.
 
     With `alike`, groups share their redraws, which is quicker: each may be looked at by itself.
+    Places are at the ends of the cells that they may lie in, or `inside` them.
     """
     frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())
-    columns = _possible_places(parts, groups, draws, source)
+    columns = _possible_places(parts, groups, draws, source, inside=inside)
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
@@ -276,7 +310,7 @@ def _finished(parts: NoisyParts, frame: pl.DataFrame, redrawn: Redrawn) -> pl.Da
 
 
 def _possible_places(
-    parts: NoisyParts, groups: list[int], draws: int, source: Source
+    parts: NoisyParts, groups: list[int], draws: int, source: Source, *, inside: bool
 ) -> list[pl.Series]:
     """Where places on grids may have been, as columns.
 
@@ -294,7 +328,9 @@ def _possible_places(
         rows = rows / np.where(sizes > 0, sizes, 1)
         drawn = _correlated(rows @ rows.transpose(0, 2, 1), draws, random)
         for place_number, (number, place, _) in enumerate(members):
-            found = place.possible(counts, deviations, drawn[place_number])
+            at = drawn[place_number]
+            where = random.random(at.shape) if inside else None
+            found = place.possible(counts, deviations, at, where)
             columns.append(pl.Series(f"q{number}", found.ravel()))
     return columns
 

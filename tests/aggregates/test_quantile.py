@@ -104,9 +104,8 @@ def test_few_quantiles_are_chosen_and_many_come_from_a_tree() -> None:
         listed = ", ".join(f"QUANTILE_CONT({column}, {q:.4f})" for q in shares)
         return any(isinstance(p, RankedCells) for p in parts_of(f"SELECT {listed} FROM t", norm))
 
-    assert [is_chosen("cost", n) for n in (1, 3, 7, 63, 65)] == [True, True, True, False, False]
-    # Nine places that are chosen are nearer than those of a tree, but their bars are far wider.
-    assert not is_chosen("cost", 9)
+    assert [is_chosen("cost", n) for n in (1, 3, 9, 63, 65)] == [True, True, True, False, False]
+    assert not is_chosen("age", 9)  # on few cells, a tree has few levels
     assert is_chosen("cost", 63, norm=2)  # rounds, and cells, add up to less under zCDP
     assert not is_chosen("age % 3", 1)  # three counts are less noise than a choice and its bars
     assert is_chosen("age", 1)
@@ -341,9 +340,9 @@ TRUTH = {
 @pytest.mark.parametrize(
     ("cost", "unit", "names", "chosen"),
     [
-        ({"epsilon": 2}, None, [*QUANTILES], False),
+        ({"epsilon": 2}, None, ["low", "mid", "iqr", "last"], False),
         ({"epsilon": 2}, None, ["low", "mid", "high"], True),
-        ({"rho": 0.5}, dp.Unit("u", max_rows=2), ["low", "mid", "high", "iqr", "mean"], True),
+        ({"rho": 0.5}, dp.Unit("u", max_rows=2), ["low", "mid", "iqr"], True),
         ({"rho": 0.5}, dp.Unit("u", max_rows=2), ["mid", "last"], True),
     ],
     ids=["laplace-row", "laplace-row-chosen", "gaussian-unit", "gaussian-unit-and-last"],
@@ -359,6 +358,8 @@ def test_intervals_cover_over_two_thousand_releases(
     columns = {"g": dp.Range(0, GROUPS - 1, nullable=False), "x": dp.Range(0, 1_000)}
     listed = ", ".join(f"{QUANTILES[name]} AS {name}" for name in names)
     asked = f"SELECT g, {listed} FROM t GROUP BY g"
+    if not chosen:
+        monkeypatch.setattr(quantile, "_MOST_LEVELS", 0)
     opened = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
     opened._source = Stream(1)  # the same noise in every run
     opened.register("t", MANY, columns=columns, unit=unit)
@@ -370,8 +371,8 @@ def test_intervals_cover_over_two_thousand_releases(
         truth = TRUTH | {"last": last}
     for name in names:
         covered = covers(bounds, name, truth[name])
-        # Ends of whole cells are further out than need be, most of all for a difference of two.
-        assert 0.93 <= covered <= (0.99 if name in ("low", "iqr") else 0.98), (name, covered)
+        # A difference of two places that lie anywhere in their cells still covers the most.
+        assert 0.93 <= covered <= (0.99 if name == "iqr" else 0.98), (name, covered)
 
 
 def released(opened: dp.Session, asked: str, cost: dict[str, Any], chosen: bool) -> pl.DataFrame:
@@ -394,15 +395,10 @@ def covers(bounds: pl.DataFrame, name: str, truth: float) -> float:
 
 @pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
 @pytest.mark.parametrize("cost", [{"epsilon": 2}, {"rho": 0.5}], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("names", [["mid"], ["iqr"], ["low"], ["high", "mean"]], ids=str)
-def test_intervals_of_few_quantiles_cover_at_least_at_their_rate(
+@pytest.mark.parametrize("names", [["mid"], ["iqr"], ["low"], ["mean"]], ids=str)
+def test_intervals_of_few_quantiles_cover_at_their_rate(
     names: list[str], cost: dict[str, Any]
 ) -> None:
-    """They end at edges of cells, which is further out than need be: they may cover more.
-
-    The fewer quantiles, the wider the cells are at the ends of the bars. A difference of two takes
-    each place at the far end of its cell, so it covers the most.
-    """
     columns = {"g": dp.Range(0, GROUPS - 1, nullable=False), "x": dp.Range(0, 1_000)}
     opened = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
     opened._source = Stream(1)
@@ -411,13 +407,16 @@ def test_intervals_of_few_quantiles_cover_at_least_at_their_rate(
     bounds = released(opened, f"SELECT g, {listed} FROM t GROUP BY g", cost, chosen=True)
     for name in names:
         covered = covers(bounds, name, TRUTH[name])
-        assert 0.93 <= covered <= (0.995 if name == "iqr" else 0.99), (name, covered)
+        # A difference of two places that lie anywhere in their cells still covers the most.
+        assert 0.93 <= covered <= (0.99 if name == "iqr" else 0.98), (name, covered)
 
 
 HEAPED = {
     "gap": np.concatenate([RANDOM.normal(100, 20, 200), RANDOM.normal(800, 20, 200)]),
     "two heaps": np.repeat([100.3, 800.1], [203, 197]),
     "heaps": RANDOM.choice(np.arange(10) * 80 + 7.7, 400),
+    "many heaps": np.repeat(np.arange(50) * 20 + 3.3, 8),
+    "even": np.linspace(1, 999, 400),
 }
 
 
@@ -435,9 +434,10 @@ def test_gaps_and_heaps_of_rows_do_not_fall_out_of_intervals(
     opened._source = Stream(1)
     opened.register("t", data, columns=columns)
     asked = "SELECT g, MEDIAN(x) AS m, QUANTILE_DISC(x, 0.5) AS d FROM t GROUP BY g"
-    found = opened.sql(asked, **cost)
-    assert isinstance(found._parts.layout.parts[0], RankedCells)
-    bounds = found.intervals(0.95)
+    # The lower end of a gap between heaps is the hardest: 2,000 releases tell 95% from 93%.
+    found = [opened.sql(asked, fresh=True, **cost) for _ in range(4 if kind == "many heaps" else 1)]
+    assert isinstance(found[0]._parts.layout.parts[0], RankedCells)
+    bounds = pl.concat([release.intervals(0.95) for release in found])
     assert covers(bounds, "m", float(np.median(values))) >= 0.93
     first = float(np.quantile(values, 0.5, method="inverted_cdf"))
     assert covers(bounds, "d", first) >= 0.93

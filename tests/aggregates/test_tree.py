@@ -70,6 +70,18 @@ def test_the_claimed_deviation_is_the_length_of_the_influence(codes: int, quanti
     assert np.allclose(claimed, lengths)
 
 
+@pytest.mark.parametrize("codes", [9, 111, 5000])
+def test_covariances_are_the_products_of_influences(codes: int) -> None:
+    made = tree(codes, 1000)
+    noise = [1.0, 2.0, 4.0][: made.height]
+    # Ends, borders between parents, and edges inside them.
+    edges = np.unique([0, 1, 3, made.branching, made.size // 2, made.size - 1, made.size])
+    moves = made.influence(0.3, edges.astype(float), noise)
+    found = made.covariances(0.3, np.array([edges, edges[::-1]], dtype=float), noise)
+    assert np.allclose(found[0], moves @ moves.T)
+    assert np.allclose(found[1], (moves @ moves.T)[::-1, ::-1])
+
+
 def test_the_influence_is_that_of_the_rank_before_it_is_smoothed() -> None:
     """Plain sums over consistent cells, computed cell by cell, are the linear form it claims."""
     made = tree(1000, 1000)
