@@ -9,6 +9,7 @@ next way is tried. That takes time, which is not hidden; it changes no answer.
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -226,9 +227,12 @@ def _from_distances(part: CodedSum, table: Table, code: str) -> Total:
         for end in (low, high)
     )
     codes, rows = f"COUNT({code})", _rows(part, table, code)
-    # 4 sums of k - l, and as often l - centre for every row
-    terms = {above: 1, below: -1, codes: 2 * (high - low)}
-    terms[rows] = terms.get(rows, 0) + 4 * (low - part.centre)
+    # Four times k - l for every code, and l - centre for every row. Some of these may be the same.
+    terms: Counter[str] = Counter()
+    terms.update({above: 1})
+    terms.subtract({below: 1})
+    terms.update({codes: 2 * (high - low)})
+    terms.update({rows: 4 * (low - part.centre)})
     return Total(terms, 4, {above: EXACT_DOUBLES, below: EXACT_DOUBLES})
 
 

@@ -19,7 +19,7 @@ from dpframe.engines.base import Request, request_for
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_parts import statement_for
 from dpframe.engines.duckdb_sums import Way, ways_of
-from dpframe.plan.parts import Blend, CodedSum
+from dpframe.plan.parts import Blend, CodedSum, CountRows
 
 LOW, HIGH = -3.0, 10.0
 SCALE = 2**23  # the codes of [-3, 10]: 10 is below 2^4, and a row contributes 2^27 steps
@@ -29,17 +29,22 @@ class Asked:
     """A question about one float column, and the engine that holds it."""
 
     def __init__(
-        self, values: list[float | None], text: str, *, nullable: bool = True, norm: int = 1
+        self,
+        values: list[float | None],
+        text: str,
+        *,
+        nullable: bool = True,
+        ends: tuple[float, float] = (LOW, HIGH),
     ) -> None:
         keys = [i % 2 for i in range(len(values))]
         frame = pl.DataFrame({"x": values, "k": keys}, schema={"x": pl.Float64, "k": pl.Int64})
         session = dp.Session(dp.Budget(epsilon=1))
-        columns = {"x": dp.Range(LOW, HIGH, nullable=nullable), "k": dp.Keys([0, 1])}
+        columns = {"x": dp.Range(*ends, nullable=nullable), "k": dp.Keys([0, 1])}
         session.register("t", frame, columns=columns, engine="duckdb")
         query = session.query(text)
         self.values = values
         self.nullable = nullable
-        self.request = request_for(query._compiled, layout_for(query._compiled, norm))
+        self.request = request_for(query._compiled, layout_for(query._compiled, 1))
         engine = query._engine
         assert isinstance(engine, DuckDBEngine)
         self.engine = engine
@@ -57,14 +62,16 @@ class Asked:
 
 def exact(part: Any, values: list[float | None], nullable: bool) -> int:
     """A part in exact rational arithmetic."""
+    if isinstance(part, CountRows):
+        return sum(not nullable or (v is not None and not math.isnan(v)) for v in values)
     codes = []
     for value in values:
         if value is None or math.isnan(value):
             if not nullable:
                 codes.append(part.coding.low)
             continue
-        inside = Fraction(min(max(value, LOW), HIGH))
-        codes.append(round(inside * SCALE))
+        ends = [part.coding.value(end) for end in (part.coding.low, part.coding.high)]
+        codes.append(round(Fraction(min(max(value, ends[0]), ends[1])) * part.coding.scale))
     if isinstance(part, CodedSum):
         return sum(code - part.centre for code in codes)
     assert isinstance(part, Blend)
@@ -89,17 +96,32 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=60)
-@given(values=st.lists(VALUES, max_size=12), nullable=st.booleans(), text=st.sampled_from(["SUM(x)", "AVG(x)", "VAR_POP(x)"]))  # fmt: skip
+RANGES = [(LOW, HIGH), (0.0, 10.0), (-20.0, -1.0), (0.0, 0.0), (2.5, 2.5), (-1e-9, 1e-9)]
+
+
+@settings(max_examples=100)
+@given(
+    values=st.lists(VALUES, max_size=12),
+    nullable=st.booleans(),
+    text=st.sampled_from(["SUM(x)", "AVG(x)", "VAR_POP(x)", "SUM(x), COUNT(x)"]),
+    ends=st.sampled_from(RANGES),
+)
 def test_every_way_knows_the_exact_sum_or_says_that_it_does_not(
-    values: list[float | None], nullable: bool, text: str
+    values: list[float | None], nullable: bool, text: str, ends: tuple[float, float]
 ) -> None:
-    asked = Asked(values, f"SELECT {text} FROM t", nullable=nullable)
+    asked = Asked(values, f"SELECT {text} FROM t", nullable=nullable, ends=ends)
     for way in Way:
         for found, expected in zip(asked.found(way), asked.expected(), strict=True):
             assert found is None or int(found) == expected
     assert None not in asked.found(Way.DOUBLES)
     assert [int(v) for v in asked.found(Way.INTEGERS)] == asked.expected()
+
+
+def test_a_range_of_one_value_bounds_what_is_not_clamped() -> None:
+    """Both ends are one, and so are the distances from them: nothing but the end may be left."""
+    for end in (0.0, 2.5, -3.0):
+        asked = Asked([1.0, -70.0, None, 9.5], "SELECT SUM(x) FROM t", ends=(end, end))
+        assert [int(v) for v in asked.found(Way.UNCLAMPED)] == asked.expected()
 
 
 @pytest.mark.parametrize("value", [None, 4.25, -(2.0**20), 2.0**28, LOW, HIGH])
