@@ -21,6 +21,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 import polars as pl
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import dpframe as dp
@@ -985,7 +986,10 @@ class Grammar:
         return Sql(f"({a.text} {symbol} {b.text})")
 
     def bounded_number(self, depth: int) -> str:
-        """A number that SUM and AVG take."""
+        """A number that SUM and AVG take; in a third of all cases a column as it is."""
+        plain = [c.sql for c in self.columns if c.kind in ("int", "float") and c.is_bounded]
+        if plain and self.below(3) == 0:
+            return str(self.pick(*plain))
         found = self.condition(depth) if self.below(12) == 0 else self.number(depth)
         if found.bounded:
             return found.text
@@ -1185,3 +1189,21 @@ def cases(draw: Draw, queries: int = 1) -> tuple[World, list[str]]:
     """A world and some statements about it."""
     world = draw(worlds())
     return world, [draw(statements(world)) for _ in range(queries)]
+
+
+@st.composite
+def sum_cases(draw: Draw, queries: int = 1) -> tuple[World, list[str]]:
+    """A world, and sums of its float columns as they are, over the whole table."""
+    world = draw(worlds())
+    plain = [c.sql for c in world.columns if c.kind == "float" and isinstance(c.declared, dp.Range)]
+    assume(plain)
+    rows, found = Grammar(draw, world.columns), []
+    for _ in range(queries):
+        keys = draw(_keys(world))[:1] if rows.below(2) else []
+        aggregates = [
+            f"{rows.pick('SUM', 'AVG', 'SUM', 'COUNT')}({rows.pick(*plain)})"
+            for _ in range(1 + rows.below(2))
+        ]
+        text = f"SELECT {', '.join([*keys, *aggregates])} FROM t"
+        found.append(text + (f" GROUP BY {', '.join(keys)}" if keys else ""))
+    return world, found

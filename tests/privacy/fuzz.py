@@ -65,12 +65,12 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chains import chain_cases, frame_of
-from strategies import World, cases
+from strategies import World, cases, sum_cases
 
 ENGINES = ("polars", "duckdb")
 NORMS = (1, 2)
 QUERIES_PER_WORLD = 8
-LANGUAGES = {"sql": cases, "polars": chain_cases}
+LANGUAGES = {"sql": cases, "polars": chain_cases, "sums": sum_cases}
 
 
 class Broken(AssertionError):

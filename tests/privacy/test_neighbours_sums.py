@@ -1,0 +1,38 @@
+"""No unit moves a sum further than was claimed, where rows are added up without being clamped."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from fuzz import Broken, Harness, run
+
+from dpframe.engines import duckdb, duckdb_sums
+from dpframe.engines.base import Request
+from dpframe.engines.duckdb_parts import Statement
+from dpframe.engines.duckdb_sums import Way
+
+CASES = 240
+
+
+def test_every_promise_holds_for_sums_of_whole_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: Counter[Way] = Counter()
+    made = duckdb.statement_for
+
+    def noted(request: Request, way: Way) -> Statement:
+        tried[way] += 1
+        return made(request, way)
+
+    monkeypatch.setattr(duckdb, "statement_for", noted)
+    harness = Harness()
+    run(CASES, 5, harness, shrink=False, language="sums")
+    assert harness.seen["accepted"] > CASES / 2
+    # Both happen often: that nothing has to be clamped, and that it has to be after all.
+    assert tried[Way.UNCLAMPED] > 100
+    assert tried[Way.DOUBLES] > 50
+
+
+def test_the_harness_finds_sums_that_nobody_vouched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_sums, "EXACT_DOUBLES", 2**300)
+    with pytest.raises(Broken):
+        run(CASES, 5, Harness(), shrink=False, language="sums")
