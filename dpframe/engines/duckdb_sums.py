@@ -45,7 +45,7 @@ def ways_of(request: Request, beyond: Collection[str]) -> list[Way]:
     """The ways that are worth trying for a request, in order; `beyond` names columns (`bare_columns`).
 
     Rows are left unclamped only where a whole table is added up. Whether that succeeds depends on
-    single rows, by NaN, infinity, or what is farther off than a million ranges; so were there a
+    single rows, by NaN, infinity, or what is tens of millions of ranges off; so were there a
     WHERE, the time that a query takes would tell whether such a row is among those that it names.
     Of a whole table it tells one bit about a column, and `beyond` has the columns where that is known.
     """
