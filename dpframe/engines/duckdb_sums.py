@@ -170,8 +170,10 @@ def total_of(part: CodedSum | Blend, table: Table, way: Way, column: Columns) ->
 def count_of(part: CodedSum, table: Table, way: Way, column: Columns) -> Total:
     """The number of the rows that a part adds up."""
     unclamped = _unclamped(part, table) if way is Way.UNCLAMPED else None
-    if unclamped is not None:
-        return Total({_rows(part, table, column(unclamped)): 1})
+    if unclamped is not None:  # NaN is no value, but only the sums tell that it is there
+        code = column(unclamped)
+        below = _from_distances(part, table, code).below
+        return Total({_rows(part, table, code): 1}, below=below)
     return Total({f"COUNT({_code(part, table, way, column)})": 1})
 
 

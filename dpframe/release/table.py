@@ -144,8 +144,9 @@ class Release:
         for name, recipe in zip(names, parts.layout.recipes, strict=True):
             i = index[next(iter(recipe.parts.values()))]
             law = parts.laws[i]
-            if isinstance(law, ModeSelection):
-                step, groups = parts.layout.step(i), parts.compiled.groups
+            groups = parts.compiled.groups
+            if isinstance(law, ModeSelection) and groups:
+                step = parts.layout.step(i)
                 said = mode_text(law, parts.layout.parts[i], step, groups)
                 lines.append(f"{expr_text(calls[name])}: {said}")
         return lines

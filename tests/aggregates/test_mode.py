@@ -133,3 +133,15 @@ def test_private_keys_have_modes_too() -> None:
         "SELECT text, MODE(insurer) AS i FROM t GROUP BY text", epsilon=20, delta=1e-7
     )
     assert found.frame.rows() == [("x", "c'd"), ("y", "c'd")]
+
+
+def test_without_groups_there_is_nothing_to_fall_behind() -> None:
+    """Where no private key is released the answer is a table without rows, which can be shown."""
+    opened = dp.Session(dp.Budget(epsilon=10, delta=1e-6))
+    named = TABLE.with_columns(name=pl.int_range(ROWS).cast(pl.String))
+    opened.register("t", named, columns=COLUMNS)
+    asked = "SELECT name, MODE(ok) AS o, COUNT(*) AS n FROM t GROUP BY name"
+    found = opened.sql(asked, epsilon=0.01, delta=1e-9)
+    assert found.frame.is_empty()
+    assert "MODE" not in repr(found)
+    assert found._repr_html_()
