@@ -986,10 +986,7 @@ class Grammar:
         return Sql(f"({a.text} {symbol} {b.text})")
 
     def bounded_number(self, depth: int) -> str:
-        """A number that SUM and AVG take; in a third of all cases a column as it is."""
-        plain = [c.sql for c in self.columns if c.kind in ("int", "float") and c.is_bounded]
-        if plain and self.below(3) == 0:
-            return str(self.pick(*plain))
+        """A number that SUM and AVG take."""
         found = self.condition(depth) if self.below(12) == 0 else self.number(depth)
         if found.bounded:
             return found.text

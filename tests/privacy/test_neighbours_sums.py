@@ -12,7 +12,7 @@ from dpframe.engines.base import Request
 from dpframe.engines.duckdb_parts import Statement
 from dpframe.engines.duckdb_sums import Way
 
-CASES = 240
+CASES = 160
 
 
 def test_every_promise_holds_for_sums_of_whole_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,8 +28,8 @@ def test_every_promise_holds_for_sums_of_whole_tables(monkeypatch: pytest.Monkey
     run(CASES, 5, harness, shrink=False, language="sums")
     assert harness.seen["accepted"] > CASES / 2
     # Both happen often: that nothing has to be clamped, and that it has to be after all.
-    assert tried[Way.UNCLAMPED] > 100
-    assert tried[Way.DOUBLES] > 50
+    assert tried[Way.UNCLAMPED] > 60
+    assert tried[Way.DOUBLES] > 30
 
 
 def test_the_harness_finds_sums_that_nobody_vouched_for(monkeypatch: pytest.MonkeyPatch) -> None:
