@@ -161,18 +161,22 @@ def _redrawn(
     lows: dict[str, list[np.ndarray]] = {name: [] for name in names}
     highs: dict[str, list[np.ndarray]] = {name: [] for name in names}
     apart, chosen = _chosen_columns(parts)
-    of_several = _of_several_places(parts) & set(names)
+    read = _places_read(parts)
+    of_several = {name for name in names if len(read[name]) > 1}
+    by_themselves = set(names) - of_several
     tails = {name: (1 - confidence) / (1 if name in apart else 2) for name in names}
     for start in range(0, len(rows), chunk):
         groups = rows[start : start + chunk]
         alone, several = [], []
-        if len(of_several) < len(names):
-            redrawn = _redrawn_parts(parts, groups, draws, source, alike=True)
+        if by_themselves:
+            places = {place for name in by_themselves for place in read[name]}
+            redrawn = _redrawn_parts(parts, groups, draws, source, places, alike=True)
             alone.append(_finished(parts, redrawn, "possible"))
             if any(recipe.possible is not None for recipe in parts.layout.recipes):
                 alone.append(_finished(parts, redrawn, "nearest"))
         if of_several:
-            redrawn = _redrawn_parts(parts, groups, draws, source, alike=True, inside=True)
+            places = {place for name in of_several for place in read[name]}
+            redrawn = _redrawn_parts(parts, groups, draws, source, places, alike=True, inside=True)
             several.append(_finished(parts, redrawn, "possible"))
         for name in names:
             ends = []
@@ -222,25 +226,19 @@ def _chosen_columns(parts: NoisyParts) -> tuple[set[str], set[str]]:
     return apart, chosen
 
 
-def _of_several_places(parts: NoisyParts) -> set[str]:
-    """Columns that are computed from more than one place on a grid."""
+def _places_read(parts: NoisyParts) -> dict[str, set[int]]:
+    """The places on grids that each column is computed from, by number."""
     places = parts.places()
     read = {
-        name: {name} if number in places else set()
-        for number, (name, _) in enumerate(parts.compiled.aggregates)
+        name: {number} & places.keys() for number, (name, _) in enumerate(parts.compiled.aggregates)
     }
     for node in reversed(_above(parts.compiled.plan)):
         if isinstance(node, Project):
             read = {
-                name: {
-                    place
-                    for column, some in read.items()
-                    if _reads(expr, {column})
-                    for place in some
-                }
+                name: set().union(*(some for c, some in read.items() if _reads(expr, {c})))
                 for name, expr in node.columns
             }
-    return {name for name, some in read.items() if len(some) > 1}
+    return read
 
 
 def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +265,7 @@ def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
 def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
     """What the noise-free table may have been, all groups of it, `draws` times."""
     groups = list(range(parts.compiled.groups))
-    redrawn = _redrawn_parts(parts, groups, draws, source, alike=False)
+    redrawn = _redrawn_parts(parts, groups, draws, source, set(parts.places()), alike=False)
     return _finished(parts, redrawn, "possible").drop(ROW)
 
 
@@ -276,6 +274,7 @@ def _redrawn_parts(
     groups: list[int],
     draws: int,
     source: Source,
+    places: set[int],
     *,
     alike: bool,
     inside: bool = False,
@@ -283,10 +282,13 @@ def _redrawn_parts(
     """What the noise-free parts may have been: `draws` copies of all groups, one after the other.
 
     With `alike`, groups share their redraws, which is quicker: each may be looked at by itself.
-    Places are at the ends of the cells that they may lie in, or `inside` them.
+    Of places on grids only these are found, and the others are NULL. They are at the ends of the
+    cells that they may lie in, or `inside` them.
     """
     frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())
-    columns = _possible_places(parts, groups, draws, source, inside=inside)
+    columns = _possible_places(parts, groups, draws, source, places, inside=inside)
+    unread = pl.Series([None], dtype=pl.Float64).new_from_index(0, frame.height)
+    columns += [unread.alias(f"q{number}") for number in parts.places() if number not in places]
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
@@ -310,9 +312,15 @@ def _finished(parts: NoisyParts, frame: pl.DataFrame, redrawn: Redrawn) -> pl.Da
 
 
 def _possible_places(
-    parts: NoisyParts, groups: list[int], draws: int, source: Source, *, inside: bool
+    parts: NoisyParts,
+    groups: list[int],
+    draws: int,
+    source: Source,
+    places: set[int],
+    *,
+    inside: bool,
 ) -> list[pl.Series]:
-    """Where places on grids may have been, as columns.
+    """Where these places on grids may have been, as columns.
 
     A count of rows below a place is a sum over many cells, so its noise is close to normal, with a
     deviation and correlations that are known. Drawing that instead of the noise of every cell is
@@ -320,7 +328,7 @@ def _possible_places(
     """
     random = source.floats()
     columns = []
-    for members in _sharing(parts).values():
+    for members in _sharing(parts, places).values():
         counts = [parts.estimates(i)[groups] for i in members[0][2]]
         deviations = [parts.deviation(i) for i in members[0][2]]
         rows = np.stack([place.influence(counts, deviations) for _, place, _ in members], axis=1)
@@ -335,11 +343,14 @@ def _possible_places(
     return columns
 
 
-def _sharing(parts: NoisyParts) -> dict[tuple[int, ...], list[tuple[int, Place, tuple[int, ...]]]]:
-    """Places by the parts that they share."""
+def _sharing(
+    parts: NoisyParts, places: set[int]
+) -> dict[tuple[int, ...], list[tuple[int, Place, tuple[int, ...]]]]:
+    """These places by the parts that they share."""
     found: dict[tuple[int, ...], list[tuple[int, Place, tuple[int, ...]]]] = {}
     for number, (place, indices) in parts.places().items():
-        found.setdefault(indices, []).append((number, place, indices))
+        if number in places:
+            found.setdefault(indices, []).append((number, place, indices))
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from noiseless import without_noise
-from privacy.audit import Stream
+from streams import Stream
 
 import dpframe as dp
 from dpframe.aggregates import quantile

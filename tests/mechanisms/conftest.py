@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import special, stats
+from streams import Stream
 
 from dpframe.mechanisms import (
     DiscreteGaussian,
@@ -20,21 +21,6 @@ from dpframe.mechanisms import (
     cuts,
     exponential,
 )
-
-
-class Stream(Source):
-    """The same bits in every run."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.PCG64(seed))
-        self._ready = b""
-        self._at = 0
-
-    def take(self, count: int) -> bytes:
-        if self._at + count > len(self._ready):
-            self._ready, self._at = self._generator.bytes(max(count, 1 << 20)), 0
-        self._at += count
-        return self._ready[self._at - count : self._at]
 
 
 class Exhausted(Exception):

@@ -12,6 +12,8 @@ import pytest
 from dpframe.mechanisms import Source, source
 from dpframe.mechanisms.source import Pool
 
+pytestmark = pytest.mark.operating_system_noise
+
 
 @pytest.mark.parametrize("count", [0, 1, 8, 256, 257, 4096])
 def test_take_returns_as_many_bytes_as_asked(count):

@@ -23,25 +23,8 @@ import math
 import numpy as np
 from scipy import stats
 
-from dpframe.mechanisms import Source
-
 EVENTS = 8
 """How many events the first half may hand on, in each direction."""
-
-
-class Stream(Source):
-    """The same bits in every run."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.PCG64(seed))
-        self._ready = b""
-        self._at = 0
-
-    def take(self, count: int) -> bytes:
-        if self._at + count > len(self._ready):
-            self._ready, self._at = self._generator.bytes(max(count, 1 << 20)), 0
-        self._at += count
-        return self._ready[self._at - count : self._at]
 
 
 def epsilon_at_least(one, other, *, delta: float = 0.0, failure: float = 1e-6) -> float:

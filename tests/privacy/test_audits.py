@@ -14,8 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from privacy.audit import Stream, epsilon_at_least
+from privacy.audit import epsilon_at_least
 from scipy import stats
+from streams import Stream
 
 from dpframe.budget.convert import zcdp_to_epsilon
 from dpframe.mechanisms import (

@@ -7,8 +7,12 @@ command line. Here it runs the same 2,000 every time.
 from __future__ import annotations
 
 import math
+import os
 import random
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -50,6 +54,20 @@ def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     kinds = ("grouped", "weighted", "replaced", "released", "private", "scored", "chosen")
     for kind in (*kinds, "blended"):
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
+
+
+def test_every_promise_holds_with_several_threads() -> None:
+    """Workers of the test suite have one thread each, because they share the cores; users do not."""
+    command = [sys.executable, str(Path(__file__).with_name("fuzz.py"))]
+    threads = {"POLARS_MAX_THREADS": "4"}
+    done = subprocess.run(
+        [*command, "--cases", "80", "--seed", "3", "--no-shrink"],
+        env=os.environ | threads,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "80 cases" in done.stdout
 
 
 CHAIN_CASES = 240

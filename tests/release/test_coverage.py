@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from privacy.audit import Stream
+from streams import Stream
 
 import dpframe as dp
 from dpframe.aggregates.base import AGGREGATES

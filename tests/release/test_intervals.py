@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from privacy.audit import Stream
+from streams import Stream
 
 import dpframe as dp
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from privacy.audit import Stream, epsilon_at_least
+from privacy.audit import epsilon_at_least
 from scipy import stats
+from streams import Stream
 
 import dpframe as dp
 from dpframe.budget.filters import Filter
