@@ -81,7 +81,9 @@ class HistogramQuery(Query):
 
     def __init__(self, flat: Query, plan: Node, shown: Shown, analyse: Analyse) -> None:
         """Take the question for the bins alone; `analyse` makes those for other plans."""
-        self.__dict__ |= flat.__dict__
+        super().__init__(
+            flat._asking, flat._compiled, flat._engine, flat._version, flat._asked, flat._said
+        )
         self._flat, self._plan, self._shown, self._analyse = flat, plan, shown, analyse
         self._ways: tuple[_Way, ...] | None = None
         _refuse_impossible(shown)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import reduce
@@ -160,11 +160,12 @@ def total_of(part: CodedSum | Blend, table: Table, way: Way, column: Columns) ->
     unclamped = _unclamped(part, table) if way is Way.UNCLAMPED else None
     if unclamped is not None:
         return _from_distances(part, table, column(unclamped))
-    code = _code(part, table, way, column)
+    doubles = _in_doubles(part, way)
+    code = _code(part, table, doubles, column)
     terms = {f"SUM({code})": 1}
     if part.centre != 0:
         terms[f"COUNT({code})"] = -part.centre
-    return Total(terms, below=_few(part, code, way))
+    return Total(terms, below=_few(part, code) if doubles else {})
 
 
 def count_of(part: CodedSum, table: Table, way: Way, column: Columns) -> Total:
@@ -172,16 +173,16 @@ def count_of(part: CodedSum, table: Table, way: Way, column: Columns) -> Total:
     unclamped = _unclamped(part, table) if way is Way.UNCLAMPED else None
     if unclamped is not None:  # NaN is no value, but only the sums tell that it is there
         code = column(unclamped)
-        below = _from_distances(part, table, code).below
-        return Total({_rows(part, table, code): 1}, below=below)
-    return Total({f"COUNT({_code(part, table, way, column)})": 1})
+        return Total({_rows(part, table, code): 1}, below=_exact(_distances(part, code)))
+    return Total({f"COUNT({_code(part, table, _in_doubles(part, way), column)})": 1})
 
 
 def _blended(part: Blend, table: Table, way: Way, column: Columns) -> Total:
     """A blend, from sums that the three of them share; a code is read once for all."""
-    code = _code(part.codes, table, way, column)
+    doubles = _in_doubles(part, way)  # of the blend, for its codes as well
+    code = _code(part.codes, table, doubles, column)
     low, ratio = duckdb_literal(float(part.coding.low)), duckdb_literal(part.ratio)
-    if _in_doubles(part, way):
+    if doubles:
         above, constant = f"({code} - {low})", duckdb_literal(ROUNDING)
         square = f"({above} * {above} * {ratio} + {constant}) - {constant}"
     else:
@@ -191,21 +192,19 @@ def _blended(part: Blend, table: Table, way: Way, column: Columns) -> Total:
         square = f"TRY_CAST({above} * {above} * {ratio} AS BIGINT)"
     rows, codes, squares = part.terms
     terms = {f"COUNT({code})": rows, f"SUM({code})": codes, f"SUM({square})": squares}
-    return Total(terms, below=_few(part, code, way))
+    return Total(terms, below=_few(part, code) if doubles else {})
 
 
-def _code(part: CodedSum, table: Table, way: Way, column: Columns) -> str:
-    return column(double_code_of(part, table) if _in_doubles(part, way) else code_of(part, table))
+def _code(part: CodedSum, table: Table, doubles: bool, column: Columns) -> str:
+    return column(double_code_of(part, table) if doubles else code_of(part, table))
 
 
 def _in_doubles(part: CodedSum | Blend, way: Way) -> bool:
     return way is not Way.INTEGERS and _fits(part)
 
 
-def _few(part: CodedSum | Blend, code: str, way: Way) -> dict[str, int]:
+def _few(part: CodedSum | Blend, code: str) -> dict[str, int]:
     """Doubles are added up exactly while no partial sum can be beyond 2^53."""
-    if not _in_doubles(part, way):
-        return {}
     return {f"COUNT({code})": EXACT_DOUBLES // _largest(part) + 1}
 
 
@@ -224,10 +223,7 @@ def _from_distances(part: CodedSum, table: Table, code: str) -> Total:
     whole numbers.
     """
     low, high = part.coding.low, part.coding.high
-    above, below = (
-        f"2 * SUM(ABS({code} - {duckdb_literal(float(end))}))" if end else f"2 * SUM(ABS({code}))"
-        for end in (low, high)
-    )
+    above, below = distances = _distances(part, code)
     codes, rows = f"COUNT({code})", _rows(part, table, code)
     # Four times k - l for every code, and l - centre for every row. Some of these may be the same.
     terms: Counter[str] = Counter()
@@ -235,7 +231,21 @@ def _from_distances(part: CodedSum, table: Table, code: str) -> Total:
     terms.subtract({below: 1})
     terms.update({codes: 2 * (high - low)})
     terms.update({rows: 4 * (low - part.centre)})
-    return Total(terms, 4, {above: EXACT_DOUBLES, below: EXACT_DOUBLES})
+    return Total(terms, 4, _exact(distances))
+
+
+def _distances(part: CodedSum, code: str) -> tuple[str, str]:
+    """Twice the sum of how far codes lie from the low end of their range, and from the high one."""
+    low, high = (
+        f"2 * SUM(ABS({code} - {duckdb_literal(float(end))}))" if end else f"2 * SUM(ABS({code}))"
+        for end in (part.coding.low, part.coding.high)
+    )
+    return low, high
+
+
+def _exact(distances: Iterable[str]) -> dict[str, int]:
+    """Below these, the sums are exact."""
+    return dict.fromkeys(distances, EXACT_DOUBLES)
 
 
 def _rows(part: CodedSum, table: Table, code: str) -> str:
