@@ -296,8 +296,10 @@ class Query:
 
     def _settled(self, fresh: bool) -> Compiled:
         """The query; over the keys that were released before, if its keys are not public."""
+        if fresh or self._compiled.table.public:
+            return self._compiled
         version = self._version()
-        if fresh or version is None or self._compiled.table.public:
+        if version is None:
             return self._compiled
         return with_few_keys(with_known_keys(self._compiled, self._asking.ledger.find, version))
 

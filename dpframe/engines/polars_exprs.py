@@ -228,5 +228,7 @@ def _rounded(value: pl.Expr) -> pl.Expr:
 
 def square_of(part: Blend, code: pl.Expr) -> pl.Expr:
     """The rounded square of how far a code lies above the low end, as a double: see `Blend`."""
-    above = code.cast(pl.Float64) - float(part.coding.low)
+    above = code.cast(pl.Float64)
+    if part.coding.low:  # Polars would subtract 0 as well
+        above = above - float(part.coding.low)
     return _rounded(above * above * part.ratio)
