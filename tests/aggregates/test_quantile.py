@@ -340,7 +340,7 @@ TRUTH = {
 @pytest.mark.parametrize(
     ("cost", "unit", "names", "chosen"),
     [
-        ({"epsilon": 2}, None, ["low", "mid", "high", "iqr", "last"], False),
+        ({"epsilon": 2}, None, ["low", "mid", "high", "iqr", "mean", "last"], False),
         ({"epsilon": 2}, None, ["low", "mid", "high"], True),
         ({"rho": 0.5}, dp.Unit("u", max_rows=2), ["low", "mid", "high", "iqr", "mean"], True),
         ({"rho": 0.5}, dp.Unit("u", max_rows=2), ["mid", "last"], True),
