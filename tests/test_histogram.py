@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as times
 import re
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -468,3 +470,59 @@ def test_planes_of_values_that_do_not_combine_freely_have_cells_alone() -> None:
         cells.between({"age": (0, 22)})
     with pytest.raises(dp.ParameterError, match="bins of their own"):
         session.sql("SELECT HISTOGRAM(age, 5, age // 2, 5, margins := TRUE) FROM t", epsilon=1)
+
+
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize(
+    ("low", "high"), [(10**18, 10**18 + 50), (2**63 - 12, 2**63 - 1), (-(2**63), -(2**63) + 30)]
+)
+def test_integers_that_doubles_confuse_have_bins(low: int, high: int, engine: Any) -> None:
+    data = pl.DataFrame({"x": [low, low, low + 1, high]})
+    session = dp.Session(dp.Budget(epsilon=10**4))
+    session.register("t", data, columns={"x": dp.Range(low, high)}, engine=engine)
+    found = session.sql("SELECT HISTOGRAM(x, 5) FROM t", epsilon=1000).frame
+    assert found["low"][0] == low
+    assert found["high"][-1] == high
+    assert found["count"].to_list() == [3, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 5e-324), (1, 1 + 4e-16)])
+def test_a_range_too_narrow_for_its_bins_is_refused(low: float, high: float) -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", pl.DataFrame({"x": [1.0]}), columns={"x": dp.Range(low, high)})
+    with pytest.raises(dp.ParameterError, match="too narrow for 5 bins"):
+        session.sql("SELECT HISTOGRAM(x, 5) FROM t", epsilon=1)
+
+
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_edges_beyond_64_bits_are_floats_as_in_sql(engine: Any) -> None:
+    session = dp.Session(dp.Budget(epsilon=10**4))
+    data = pl.DataFrame({"x": [1, 2, 3]})
+    session.register("t", data, columns={"x": dp.Range(0, 9)}, engine=engine)
+    found = session.histogram("t", "x", edges=[-(10**30), 2, 10**30], epsilon=1000)
+    assert found.frame.rows() == [(-1e30, 2.0, 1), (2.0, 1e30, 2)]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [0, 10**400],
+        [0, float("inf")],
+        [datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)],
+        [date(2024, 1, 1), date(2025, 1, 1)],
+        [2, 1],
+    ],
+)
+@pytest.mark.parametrize("column", ["x", "at"])
+def test_edges_that_do_not_fit_are_refused_with_some_that_do(edges: Any, column: str) -> None:
+    session = dp.Session(dp.Budget(epsilon=10))
+    data = pl.DataFrame({"x": [1.0], "at": [datetime(2025, 5, 1)]})
+    ends = dp.Range(datetime(2020, 1, 1), datetime(2030, 1, 1))
+    session.register("t", data, columns={"x": dp.Range(0, 9), "at": ends})
+    with pytest.raises(dp.ParameterError, match="rising, finite values of its type") as caught:
+        session.histogram("t", column, edges=edges, epsilon=1)
+    assert session.spent.epsilon == 0
+    fitting = eval(caught.value.fix.removeprefix("edges="), {"datetime": times})
+    assert session.histogram("t", column, edges=fitting, epsilon=1).frame.height >= 1

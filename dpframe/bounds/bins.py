@@ -19,7 +19,8 @@ from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.errors import ParameterError, UnboundedError
 from dpframe.plan.bins import HIGH, LOW, Closed, bins_in, edges_fix, pointer
-from dpframe.plan.domains import Domain, Type, type_of_value
+from dpframe.plan.coding import EXACT_DOUBLES
+from dpframe.plan.domains import INT64, Domain, Type, type_of_value
 from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, literal, transform
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, aggregate_of
 
@@ -87,12 +88,10 @@ def _edges(call: Call, domain: Domain) -> Edges:
     if edges is not None:
         return _given(call, domain, edges)
     if not domain.is_bounded or domain.type in (Type.BOOL, Type.TEXT) or _is_too_wide(domain):
-        name = _name(call)
         raise UnboundedError(
-            f"{name} has no range to be cut into bins{pointer(call.place)}",
+            f"{_name(call)} has no range to be cut into bins{pointer(call.place)}",
             why="bins that follow the data would tell of it",
-            fix=f'{edges_fix(call.place)}, or session.register(..., columns={{"{name}":'
-            " dp.Range(low, high)})",
+            fix=_range_fix(call, domain),
         )
     if domain.low == domain.high:
         return (domain.low, domain.high)
@@ -103,9 +102,41 @@ def _edges(call: Call, domain: Domain) -> Edges:
     if domain.type is Type.TIMESTAMP:
         width = (domain.high - domain.low) / bins
         return (*dict.fromkeys(domain.low + width * i for i in range(bins)), domain.high)
+    if _is_told_apart_as_integers(domain):
+        span = domain.high - domain.low
+        starts = [domain.low + span * i // bins for i in range(bins)]
+        return (*dict.fromkeys(starts), domain.high)
     low, high = float(domain.low), float(domain.high)
     width = (high - low) / bins
-    return (low, *(_edge(i, low, width, closed) for i in range(1, bins)), high)
+    if width > 0:
+        found = (low, *(_edge(i, low, width, closed) for i in range(1, bins)), high)
+        if _rise(found):
+            return found
+    raise ParameterError(
+        f"the range of {_name(call)} is too narrow for {bins} bins{pointer(call.place)}",
+        why="numbers of this size lie further apart than the bins would",
+        fix=edges_fix(call.place),
+    )
+
+
+def _rise(edges: Edges) -> bool:
+    return all(a < b for a, b in itertools.pairwise(edges))
+
+
+def _is_told_apart_as_integers(domain: Domain) -> bool:
+    """Whether values are integers that doubles would confuse, and constants of 64 bits do not."""
+    ends = (domain.low, domain.high)
+    large = any(abs(end) > EXACT_DOUBLES for end in ends)
+    return domain.type is Type.INT and large and all(INT64[0] <= e <= INT64[1] for e in ends)
+
+
+def _range_fix(call: Call, domain: Domain) -> str:
+    """How to say what is cut: edges, or the range of the column where it is one."""
+    edges = edges_fix(call.place, domain.type)
+    names = columns_of(call)
+    if len(names) > 1:
+        return edges
+    return f'{edges}, or session.register(..., columns={{"{names[0]}": dp.Range(low, high)}})'
 
 
 def _is_too_wide(domain: Domain) -> bool:
@@ -137,13 +168,15 @@ def _given(call: Call, domain: Domain, given: Edges) -> Edges:
     kinds = {type_of_value(e) if isinstance(e, int | float | date) else None for e in given}
     numbers = kinds <= {Type.INT, Type.FLOAT} and domain.type in (Type.INT, Type.FLOAT)
     finite = not numbers or all(map(math.isfinite, given))
-    fitting = len(given) >= 2 and finite and (numbers or kinds == {domain.type})
-    if not fitting or any(not a < b for a, b in itertools.pairwise(given)):
+    naive = all(getattr(e, "tzinfo", None) is None for e in given)
+    fitting = len(given) >= 2 and finite and naive and (numbers or kinds == {domain.type})
+    if not fitting or not _rise(given):
+        times = " without a time zone" if domain.type is Type.TIMESTAMP else ""
         raise ParameterError(
-            f"edges= for {_name(call)} are not at least two rising values of its type"
-            f"{pointer(call.place)}",
+            f"edges= for {_name(call)} are not at least two rising, finite values of its type,"
+            f" {domain.type.name}{times}{pointer(call.place)}",
             why="each bin reaches from one edge to the next",
-            fix=edges_fix(call.place),
+            fix=edges_fix(call.place, domain.type),
         )
     return given
 
@@ -168,7 +201,8 @@ def _number(call: Call, domain: Domain, cuts: Edges) -> Expr:
     (value,), (_, edges, closed, _) = call.args, call.params
     if len(cuts) == 2:
         return literal(0)
-    if edges is None and domain.type in (Type.INT, Type.FLOAT):
+    even = edges is None and domain.type in (Type.INT, Type.FLOAT)
+    if even and not _is_told_apart_as_integers(domain):
         return _even(value, cuts, closed)
     symbol = "less" if closed == "left" else "less_equal"
     return _search(0, len(cuts) - 2, lambda i: Call(symbol, (value, literal(cuts[i]))), literal)

@@ -44,10 +44,11 @@ class Way(Enum):
 def ways_of(request: Request, beyond: Collection[str]) -> list[Way]:
     """The ways that are worth trying for a request, in order; `beyond` names columns (`bare_columns`).
 
-    Rows are left unclamped only where a whole table is added up. Whether that succeeds depends on
-    single rows, by NaN, infinity, or what is tens of millions of ranges off; so were there a
-    WHERE, the time that a query takes would tell whether such a row is among those that it names.
-    Of a whole table it tells one bit about a column, and `beyond` has the columns where that is known.
+    Rows are left unclamped only where a whole table is added up, or its groups by columns as they
+    are. Whether that succeeds depends on single rows, by NaN, infinity, or what is tens of millions
+    of ranges off; so were there a WHERE, or a key that is computed, the time that a query takes
+    would tell whether such a row is among those that it names. So it tells one bit about a column
+    and the columns that it is grouped by, until it fails: `beyond` has the columns where it did.
     """
     if not any(_fits(part) for part in request.parts):
         return [Way.INTEGERS]
@@ -60,6 +61,8 @@ def ways_of(request: Request, beyond: Collection[str]) -> list[Way]:
 def bare_columns(request: Request) -> set[str]:
     """Columns of a whole table that are added up, and need not be clamped for that."""
     if request.where is not None or not isinstance(request.source, Stored):
+        return set()
+    if not all(isinstance(key, Column) for key in request.keys):
         return set()
     return {
         part.expr.name

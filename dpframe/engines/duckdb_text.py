@@ -146,7 +146,10 @@ def _integer(column: str, domain: Domain, least: int | None, most: int | None) -
     high = INT64[1] if domain.high is None else domain.high
     below = least is None or least < low
     above = most is None or most > high
-    if below and above:  # what lies inside comes first: nearly every row does
+    all_below, all_above = most is not None and most < low, least is not None and least > high
+    if all_below or all_above:  # beyond an end that the stored type cannot even be compared with
+        text = f"CASE WHEN {column} IS NOT NULL THEN {low if all_below else high} END"
+    elif below and above:  # what lies inside comes first: nearly every row does
         text = (
             f"CASE WHEN {column} BETWEEN {low} AND {high} THEN {column}"
             f" WHEN {column} < {low} THEN {low} WHEN {column} > {high} THEN {high} END"
@@ -249,7 +252,8 @@ def _grid_code(part: CodedSum, table: Table, *, in_doubles: bool = False) -> str
     else:
         value = f"CAST({sql_of(part.expr, reader(table))} AS DOUBLE)"
     low, high = (duckdb_literal(coding.value(code)) for code in ends)
-    scaled = f"CAST({value} * {duckdb_literal(float(coding.scale))} AS BIGINT)"
+    # Inside the bounds the cast cannot fail. If it did after all, no error may tell of a row.
+    scaled = f"TRY_CAST({value} * {duckdb_literal(float(coding.scale))} AS BIGINT)"
     return (
         f"CASE WHEN {value} BETWEEN {low} AND {high}"
         f" THEN {_rounded(value, coding) if in_doubles else scaled}"

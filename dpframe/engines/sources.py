@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -108,7 +109,32 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
             why="moving it to Polars would copy the whole table",
             fix="leave engine= out, or register relation.pl()",
         )
+    _require_sound_statistics(data)
     return DuckDBEngine(data)
+
+
+def _require_sound_statistics(relation: Any) -> None:
+    """Refuse a relation over Parquet files whose statistics leave NaN out, which DuckDB believes.
+
+    Where all other values are below 5, DuckDB would take `x <= 5` for TRUE, and isnan(x) for FALSE:
+    whether NaN is counted, and whether a cast fails, would depend on other rows. `can_have_nan` makes
+    NaN the largest value there may be. Tables of DuckDB know of their NaN.
+    """
+    kinds = zip(relation.columns, map(str, relation.types), strict=True)
+    floats = [name for name, kind in kinds if kind in ("FLOAT", "DOUBLE")]
+    if not floats or not re.search("PARQUET|ICEBERG|DELTA|DUCKLAKE", relation.explain().upper()):
+        return
+    asked = ", ".join(f"CAST(stats({duckdb_name(name)}) AS VARCHAR)" for name in floats)
+    known = relation.query("dpframe_statistics", f"SELECT {asked} FROM dpframe_statistics LIMIT 1")
+    each = [str(text).lower() for row in known.fetchall() for text in row]
+    if each and all("nan" in text or not re.search(r"max'?: [^n]", text) for text in each):
+        return
+    raise DeclarationError(
+        "this relation reads files whose statistics leave NaN out",
+        why="DuckDB believes them, so whether a row is counted could depend on other rows",
+        fix='session.register("visits", "visits.parquet"), or a relation such as'
+        " connection.sql(\"SELECT * FROM read_parquet('visits.parquet', can_have_nan = true)\")",
+    )
 
 
 def sandbox() -> Any:
@@ -187,9 +213,14 @@ def _is_pattern(path: str) -> bool:
     return any(c in path for c in "*?[") and not Path(path).exists()
 
 
+def parquet_sql(files: list[str]) -> str:
+    """What DuckDB reads Parquet files by. NaN may be in them: see `_require_sound_statistics`."""
+    listed = ", ".join(map(duckdb_literal, files))
+    return f"read_parquet([{listed}], hive_partitioning = false, can_have_nan = true)"
+
+
 def _parquet(files: list[str], engine: EngineName) -> Engine:
     connection = sandbox()
-    listed = ", ".join(duckdb_literal(f) for f in files)
 
     def open_files() -> Engine:
         # Otherwise a file with other columns would be found after the charge.
@@ -198,8 +229,7 @@ def _parquet(files: list[str], engine: EngineName) -> Engine:
             raise ValueError("different columns")
         if engine == "polars":
             return PolarsEngine(pl.scan_parquet(files, glob=False))
-        sql = f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)"
-        return _queried(connection, sql)
+        return _queried(connection, f"SELECT * FROM {parquet_sql(files)}")
 
     return _opened(repr(files[0]), open_files)
 
@@ -218,23 +248,43 @@ def _csv(files: list[str], engine: EngineName) -> Engine:
         )
     listed = ", ".join(duckdb_literal(f) for f in files)
     connection = sandbox()
-    tolerant = (
-        "all_varchar = true, header = true, ignore_errors = true, null_padding = true,"
-        " strict_mode = false, hive_partitioning = false"
-    )
 
     def open_files() -> Engine:
-        sniffed = connection.sql(
-            f"SELECT * FROM read_csv([{listed}], header = true, hive_partitioning = false)"
-        )
+        dialect = _dialect(files)
+        sniffed = connection.sql(f"SELECT * FROM read_csv([{listed}], {dialect})")
+        texts = ", ".join(f"{duckdb_literal(c)}: 'VARCHAR'" for c in sniffed.columns)
         # SUBSTRING changes nothing, but a bare cast becomes the reader's own, and drops whole rows.
         columns = ", ".join(
             f"TRY_CAST(SUBSTRING({duckdb_name(c)}, 1) AS {t}) AS {duckdb_name(c)}"
             for c, t in zip(sniffed.columns, sniffed.types, strict=True)
         )
-        return _queried(connection, f"SELECT {columns} FROM read_csv([{listed}], {tolerant})")
+        fixed = f"{dialect}, auto_detect = false, columns = {{{texts}}}"
+        return _queried(connection, f"SELECT {columns} FROM read_csv([{listed}], {fixed})")
 
     return _opened(repr(files[0]), open_files)
+
+
+def _dialect(files: list[str]) -> str:
+    """How the cells of CSV files are told apart: as RFC 4180 says, with the separator of the header.
+
+    DuckDB would find out from the rows, and one row with an odd quote would change how all others
+    are read. The header is public, like any schema. Nor may the rows be read in parallel: a reader
+    that starts in the middle guesses whether it is inside quotes.
+    """
+    headers = []
+    for file in files:
+        with open(file, "rb") as lines:
+            headers.append(lines.readline())
+    if len(set(headers)) > 1:
+        raise ValueError("different columns")
+    separator = max(b",;\t|", key=headers[0].count)
+    line_end = r"\r\n" if headers[0].endswith(b"\r\n") else r"\n"
+    return (
+        f"delim = {duckdb_literal(chr(separator))}, quote = '\"', escape = '\"', comment = '',"
+        f" new_line = '{line_end}', header = true, skip = 0, encoding = 'utf-8',"
+        " ignore_errors = true, null_padding = true, strict_mode = false, parallel = false,"
+        " hive_partitioning = false"
+    )
 
 
 def _opened(what: str, open_engine: Callable[[], Engine]) -> Engine:

@@ -6,6 +6,7 @@ bin by columns of their own. `bounds.bins` puts the ends in their place once the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,6 +14,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
 from dpframe.errors import ParameterError
+from dpframe.plan.domains import INT64, Type
 from dpframe.plan.exprs import Call, Expr, Origin, walk
 from dpframe.plan.nodes import RESERVED
 
@@ -92,7 +94,9 @@ def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
     # Numbers of numpy become those of Python.
     each = tuple(e.item() if hasattr(e, "item") else e for e in edges) if listed else ()
     numbers = all(isinstance(e, Real) and not isinstance(e, bool) for e in each)
-    if not numbers and not all(isinstance(e, date) for e in each):
+    if numbers:
+        each = tuple(map(_of_64_bits, each))
+    elif not all(isinstance(e, date) for e in each):
         each = ()
     if len(each) - 1 > MOST_BINS:
         raise ParameterError(
@@ -101,6 +105,16 @@ def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
             fix=edges_fix(place),
         )
     return each
+
+
+def _of_64_bits(number: Any) -> Any:
+    """A number as constants are: larger integers are floats, as they are in SQL."""
+    if not isinstance(number, int) or INT64[0] <= number <= INT64[1]:
+        return number
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf  # refused, as what is not finite
 
 
 def pointer(place: Origin | None) -> str:
@@ -113,8 +127,15 @@ def bins_fix(place: Origin | None) -> str:
     return "bins=20" if place is None else place.advice("HISTOGRAM(x, 20)")
 
 
-def edges_fix(place: Origin | None) -> str:
-    """How edges are written, there."""
+def edges_fix(place: Origin | None, of: Type = Type.FLOAT) -> str:
+    """How edges of values of a type are written, there."""
+    if of in (Type.DATE, Type.TIMESTAMP):
+        kind = of.name
+        first, last = ("2025-01-01", "2026-01-01")
+        if place is None:
+            call = "datetime.date" if of is Type.DATE else "datetime.datetime"
+            return f"edges=[{call}(2025, 1, 1), {call}(2026, 1, 1)]"
+        return place.advice(f"HISTOGRAM(x, [{kind} '{first}', {kind} '{last}'])")
     edges = "[0, 18, 65, 110]"
     return f"edges={edges}" if place is None else place.advice(f"HISTOGRAM(x, {edges})")
 

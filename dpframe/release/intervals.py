@@ -334,7 +334,11 @@ def _possible_places(
         rows = np.stack([place.influence(counts, deviations) for _, place, _ in members], axis=1)
         sizes = np.linalg.norm(rows, axis=2, keepdims=True)
         rows = rows / np.where(sizes > 0, sizes, 1)
-        drawn = _correlated(rows @ rows.transpose(0, 2, 1), draws, random)
+        correlations = rows @ rows.transpose(0, 2, 1)
+        # A place at the very end of the range is where no count moves it, yet others are possible.
+        numbers = np.arange(len(members))
+        correlations[:, numbers, numbers] = 1
+        drawn = _correlated(correlations, draws, random)
         for place_number, (number, place, _) in enumerate(members):
             at = drawn[place_number]
             where = random.random(at.shape) if inside else None

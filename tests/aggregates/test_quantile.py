@@ -306,6 +306,23 @@ def test_times_have_error_bars_of_their_own_kind() -> None:
     assert "±" in repr(found)
 
 
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+@pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": 0.5}], ids=str)
+@pytest.mark.parametrize(("asked", "truth"), [("MIN(x)", 0.0), ("MIN(x) + 1", 1.0), ("MAX(-x)", 0)])
+def test_a_heap_at_the_very_end_of_a_range_has_an_error_bar(
+    asked: str, truth: float, cost: dict[str, Any]
+) -> None:
+    """No count moves a place that lies there, yet the bar is a whole cell."""
+    values = np.where(RANDOM.random(5_000) < 0.3, 0.0, RANDOM.exponential(500, 5_000))
+    opened = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
+    opened.register("t", pl.DataFrame({"x": values}), columns={"x": dp.Range(0, 5_000)})
+    found = opened.sql(f"SELECT {asked} AS m FROM t", **cost)
+    value, low, high = found.intervals().row(0)
+    assert low <= value <= high
+    assert low <= truth <= high
+    assert 0 < high - low < 5
+
+
 # --- accuracy --------------------------------------------------------------------------------------
 
 GROUPS, EACH, RUNS = 250, 400, 8

@@ -170,6 +170,7 @@ def test_the_time_of_a_query_about_some_rows_does_not_tell_of_single_ones() -> N
     for text in (
         "SELECT SUM(x) FROM t WHERE k = 1",
         "SELECT SUM(x) FILTER (WHERE k = 1) FROM t",
+        "SELECT k < 2 AS few, SUM(x) FROM t GROUP BY few",
         "SELECT SUM(x + 1) FROM t",
         "SELECT SUM(x) FROM (SELECT x FROM t WHERE k = 1)",
         "SELECT VAR_POP(x) FROM t",

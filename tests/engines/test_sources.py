@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from polars.io.plugins import register_io_source
 
@@ -262,6 +263,60 @@ def test_a_file_that_vanished_is_an_engine_error(engine: str, tmp_path: Path) ->
     assert caught.value.__context__ is None
 
 
+# --- NaN, which the statistics of a file leave out -------------------------------------------------
+
+NAN_QUERIES = [
+    "SELECT SUM(y) FROM t WHERE s = 'b'",
+    "SELECT SUM(-y), COUNT(y) FROM t",
+    "SELECT SUM(CAST(y AS BIGINT)) FROM t WHERE y >= 0",
+    "SELECT COUNT(*) FROM t WHERE y > 1.9",
+    "SELECT COUNT(*) FROM t WHERE y IS NULL",
+    "SELECT CAST(y AS BIGINT) AS k, COUNT(*) FROM t GROUP BY k",
+]
+
+
+def with_nan(folder: Path, kind: Any = pl.Float64) -> str:
+    """DuckDB is told that all values lie inside the declared range, and would believe it."""
+    values = pl.Series("y", [0.5, float("nan"), 1.5, 1.0] * 100, dtype=kind)
+    data = pl.DataFrame({"y": values, "s": ["a", "b", "c", "a"] * 100})
+    pq.write_table(data.to_arrow(), folder / "nan.parquet")
+    return str(folder / "nan.parquet")
+
+
+@pytest.mark.parametrize("kind", [pl.Float64, pl.Float32])
+@pytest.mark.parametrize("sql", NAN_QUERIES)
+def test_nan_in_a_parquet_file_is_null_whatever_its_statistics_say(
+    sql: str, kind: Any, tmp_path: Path
+) -> None:
+    path = with_nan(tmp_path, kind)
+    columns = {"y": COLUMNS["y"], "s": COLUMNS["s"]}
+    found = [session(path, e, columns=columns).sql(sql, epsilon=1).frame.rows() for e in ENGINES]
+    in_memory = session(pl.read_parquet(path), "duckdb", columns=columns)
+    assert found[0] == found[1] == in_memory.sql(sql, epsilon=1).frame.rows()
+
+
+def test_a_relation_over_files_says_that_nan_may_be_there(tmp_path: Path) -> None:
+    path = with_nan(tmp_path)
+    columns = {"y": COLUMNS["y"], "s": COLUMNS["s"]}
+    connection = duckdb.connect()
+    connection.sql(f"CREATE VIEW behind AS SELECT s, y FROM '{path}'")
+    for relation in (
+        connection.sql(f"SELECT * FROM read_parquet('{path}')"),
+        connection.sql(f"SELECT s, y + 1 AS y FROM '{path}' WHERE s = 'a'"),
+        connection.table("behind"),
+    ):
+        with pytest.raises(dp.DeclarationError, match="statistics leave NaN out"):
+            session(relation, columns=columns)
+    said = connection.sql(f"SELECT * FROM read_parquet('{path}', can_have_nan = true)")
+    opened = session(said, columns=columns)
+    assert opened.sql("SELECT COUNT(y) FROM t", epsilon=1).item() == 300
+    connection.sql(f"CREATE TABLE copied AS SELECT * FROM '{path}'")  # DuckDB's own know of it
+    opened = session(connection.table("copied"), columns=columns)
+    assert opened.sql("SELECT COUNT(y) FROM t", epsilon=1).item() == 300
+    without = connection.sql(f"SELECT s FROM '{path}'")
+    assert session(without, columns={"s": COLUMNS["s"]}).sql("SELECT COUNT(*) FROM t", epsilon=1)
+
+
 # --- CSV cells -----------------------------------------------------------------------------------
 
 
@@ -303,6 +358,49 @@ def test_an_error_about_a_csv_file_quotes_no_cell(tmp_path: Path) -> None:
     except dp.DPFrameError as error:
         shown = "".join(traceback.format_exception(error))
         assert "alice" not in shown.replace(str(tmp_path), "")
+
+
+ODD_CELLS = [
+    "two\nlines",
+    "a\r\nb",
+    '"\n"\n,,,\n"',
+    "''",
+    "'a','b'",
+    "# no comment",
+    "semi;colon;s",
+    'say "x"',
+    "\\",
+    "",
+]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("cell", ODD_CELLS)
+def test_no_row_of_a_csv_file_changes_how_others_are_read(
+    cell: str, first: bool, separator: str, tmp_path: Path
+) -> None:
+    usual = [(i, "Smith, John", i % 10) for i in range(60)]
+    odd = [(60, cell, 5)]
+    rows = [*odd, *usual] if first else [*usual, *odd]
+    data = pl.DataFrame(rows, schema=["id", "name", "x"], orient="row")
+    data.write_csv(tmp_path / "t.csv", separator=separator)
+    opened = session(str(tmp_path / "t.csv"), columns={"x": dp.Range(0, 9), "id": dp.Range(0, 99)})
+    asked = "SELECT COUNT(*), COUNT(id), SUM(x) FROM t"
+    assert opened.sql(asked, epsilon=1).frame.row(0) == (61, 61, 275)
+
+
+def test_csv_files_with_other_headers_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("y,x\n1,2\n")
+    with pytest.raises(dp.DeclarationError, match="cannot be opened"):
+        session(str(tmp_path / "*.csv"), columns={})
+
+
+def test_lines_of_a_csv_file_may_end_as_on_windows(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b'x,name\r\n1,"a\r\nb"\r\n2,c\r\n')
+    opened = session(str(tmp_path / "t.csv"), columns={"x": dp.Range(0, 9)})
+    assert opened.sql("SELECT COUNT(*), SUM(x) FROM t", epsilon=1).frame.row(0) == (2, 3)
 
 
 def test_a_csv_file_without_rows_has_its_columns(tmp_path: Path) -> None:
@@ -501,3 +599,13 @@ def test_what_can_change_unnoticed_has_no_version() -> None:
     assert open_data(FRAME.to_pandas(), None).version() is None
     assert open_data(CONNECTION.table("stored"), None).version() is None
     assert open_data(FRAME, None).version() is not None
+
+
+def test_a_type_that_lies_beyond_the_range_is_clamped_to_its_end() -> None:
+    """The end is no number of that type, so it cannot be compared with."""
+    connection = duckdb.connect()
+    connection.sql(
+        f"CREATE TABLE far AS SELECT CAST(x AS UHUGEINT) AS x FROM (VALUES (7), ({2**100}), (NULL)) AS v(x)"
+    )
+    opened = session(connection.table("far"), columns={"x": dp.Range(-9, -6)})
+    assert opened.sql("SELECT COUNT(x), SUM(x) FROM t", epsilon=1).frame.row(0) == (2, -12)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import random
 import sys
 import time
@@ -34,6 +35,7 @@ from typing import Any, Protocol
 
 import duckdb
 import polars as pl
+import pyarrow.parquet
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import dpframe as dp
@@ -54,6 +56,7 @@ from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_text import ROWS
 from dpframe.engines.polars import PolarsEngine
+from dpframe.engines.sources import parquet_sql
 from dpframe.errors import QueryError
 from dpframe.mechanisms import ThresholdedGaussian
 from dpframe.plan.exprs import Call, walk
@@ -85,14 +88,29 @@ class SharedDuckDB(DuckDBEngine):
     where a relation is planned to be described, and again to be run.
     """
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> None:
+    def __init__(
+        self, cursor: duckdb.DuckDBPyConnection, frame: pl.DataFrame, folder: str | None = None
+    ) -> None:
+        """Take a frame; with a folder, it is written there and read as Parquet, with statistics."""
         wide = [name for name, dtype in frame.schema.items() if dtype == pl.Int128]
         # Arrow has no Int128. (By number, because Polars takes names such as "*" for patterns.)
         texts = [pl.nth(i).cast(pl.String) for i, name in enumerate(frame.columns) if name in wide]
-        cursor.register("frame", frame.with_columns(texts))
-        casts = ", ".join(f"CAST({duckdb_name(c)} AS HUGEINT) AS {duckdb_name(c)}" for c in wide)
-        columns = f"* REPLACE ({casts})" if wide else "*"
-        cursor.execute(f"CREATE TEMP VIEW {ROWS}_t AS SELECT {columns} FROM frame")
+        frame = frame.with_columns(texts)
+        cursor.register("frame", frame)
+        given = cursor.sql("SELECT * FROM frame")
+        source = "frame"
+        if folder is not None:
+            file = f"{folder}/{len(os.listdir(folder))}.parquet"
+            pyarrow.parquet.write_table(frame.to_arrow(), file)
+            source = parquet_sql([file])
+        columns = []
+        for name, kind in zip(given.columns, given.types, strict=True):
+            # Some types are others in a file.
+            kind, text = "HUGEINT" if name in wide else kind, duckdb_name(name)
+            cast = name in wide or (folder is not None and str(kind) not in ("DOUBLE", "BIGINT"))
+            columns.append(f"CAST({text} AS {kind}) AS {text}" if cast else text)
+        listed = ", ".join(columns)
+        cursor.execute(f"CREATE TEMP VIEW {ROWS}_t AS SELECT {listed} FROM {source}")
         self._cursor = cursor
         super().__init__(cursor.table(f"{ROWS}_t"))
 
@@ -124,6 +142,8 @@ class Opened:
 class Harness:
     """Checks cases, and counts what it saw."""
 
+    folder: str | None = None
+    """Where DuckDB reads its tables from, as Parquet; None has it read the frames themselves."""
     seen: Counter[str] = field(default_factory=Counter)
     functions: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -168,7 +188,7 @@ class Harness:
         session = dp.Session(dp.Budget(epsilon=10**6, delta=1e-9))
         opened: Engine = PolarsEngine(frame)
         if engine == "duckdb":
-            opened = SharedDuckDB(self._connection.cursor(), frame)
+            opened = SharedDuckDB(self._connection.cursor(), frame, self.folder)
         # The empty frame stands for the data in what does not depend on it.
         data = frame.clear() if engine == "duckdb" else frame
         session.register("t", data, engine="polars", **world.registration)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
+import fuzz
 import pytest
 from fuzz import Broken, Harness, run
 
@@ -30,6 +32,22 @@ def test_every_promise_holds_for_sums_of_whole_tables(monkeypatch: pytest.Monkey
     # Both happen often: that nothing has to be clamped, and that it has to be after all.
     assert tried[Way.UNCLAMPED] > 60
     assert tried[Way.DOUBLES] > 30
+
+
+@pytest.mark.parametrize("language", ["sums", "sql"])
+def test_every_promise_holds_for_files_with_statistics(language: str, tmp_path: Path) -> None:
+    """Which DuckDB believes, and which leave NaN out."""
+    harness = Harness(str(tmp_path))
+    run(CASES, 22, harness, shrink=False, language=language)
+    assert harness.seen["accepted"] > CASES / 2
+
+
+def test_the_harness_finds_statistics_that_leave_nan_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(fuzz, "parquet_sql", lambda files: f"read_parquet({files})")
+    with pytest.raises(Broken):
+        run(2 * CASES, 22, Harness(str(tmp_path)), shrink=False, language="sums")
 
 
 def test_the_harness_finds_sums_that_nobody_vouched_for(monkeypatch: pytest.MonkeyPatch) -> None:
