@@ -138,6 +138,22 @@ class Rank:
         return codes
 
 
+_SURELY_EMPTY = 2.0
+"""Deviations of a total that lie between it and one row, before there are said to be none.
+
+The counts around a choice have a small share of the cost, so their total is far noisier than the
+choice: with 100 rows it would often be below 1, and a good answer thrown away for it.
+"""
+
+
+def _may_have_rows(around: Surroundings, deviation: float) -> NDArray[np.bool_]:
+    """Whether the counts leave it open that a group has rows; without noise, whether it has."""
+    cells = (np.diff(around.edges, axis=1) > 0).sum(axis=1)
+    noise = deviation * np.sqrt(cells)
+    found: NDArray[np.bool_] = around.counts.sum(axis=1) >= 1 - _SURELY_EMPTY * noise
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class ChosenRank:
     """The place of a quantile that was chosen, with error bars of the rows counted around it.
@@ -167,7 +183,7 @@ class ChosenRank:
     def find(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         around = self._around(counts)
         place = _codes(around.positions[:, self.index], self.chosen)
-        return np.where(around.counts.sum(axis=1) >= 1, place, np.nan)
+        return np.where(_may_have_rows(around, deviations[-1]), place, np.nan)
 
     def possible(
         self,
@@ -185,7 +201,7 @@ class ChosenRank:
         edges = np.take_along_axis(around.edges, near, axis=1)
         missing = self._missing(around, near, deviations[-1])
         places = _places(missing, edges, normals, inside, self.chosen)
-        return np.where(around.counts.sum(axis=1) >= 1, places, np.nan)
+        return np.where(_may_have_rows(around, deviations[-1]), places, np.nan)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         around = self._around(counts)

@@ -307,6 +307,23 @@ def test_times_have_error_bars_of_their_own_kind() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+@pytest.mark.parametrize(("rows", "epsilon"), [(30, 1), (100, 0.5), (300, 0.3)])
+def test_few_rows_have_a_median_and_a_wide_error_bar(rows: int, epsilon: float) -> None:
+    """The total of the counts around it is so noisy that it says nothing of whether there are rows."""
+    groups, values = 200, np.random.default_rng(rows).uniform(0, 1_000, rows)
+    data = {"g": np.repeat(np.arange(groups), rows), "x": np.tile(values, groups)}
+    opened = dp.Session(dp.Budget(epsilon=10**4))
+    columns = {"g": dp.Range(0, groups - 1, nullable=False), "x": dp.Range(0, 1_000)}
+    opened.register("t", pl.DataFrame(data), columns=columns)
+    asked = "SELECT g, MEDIAN(x) AS m FROM t GROUP BY g"
+    bounds = pl.concat(
+        [opened.sql(asked, epsilon=epsilon, fresh=True).intervals() for _ in range(3)]
+    )
+    assert bounds["m"].null_count() < 0.03 * bounds.height
+    assert 0.93 <= covers(bounds.drop_nulls(), "m", float(np.median(values))) <= 0.99
+
+
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
 @pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": 0.5}], ids=str)
 @pytest.mark.parametrize(("asked", "truth"), [("MIN(x)", 0.0), ("MIN(x) + 1", 1.0), ("MAX(-x)", 0)])
 def test_a_heap_at_the_very_end_of_a_range_has_an_error_bar(
