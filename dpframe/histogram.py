@@ -21,6 +21,7 @@ from dpframe.bounds.keys import covers_every_row
 from dpframe.budget.exact import Number
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
+from dpframe.plan.bins import bins_in, pointer
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import Call, Expr, conjunction
 from dpframe.plan.nodes import Node, aggregate_of
@@ -86,7 +87,7 @@ class HistogramQuery(Query):
         )
         self._flat, self._plan, self._shown, self._analyse = flat, plan, shown, analyse
         self._ways: tuple[_Way, ...] | None = None
-        _refuse_impossible(shown)
+        _refuse_impossible(shown, plan)
 
     @property
     def columns(self) -> dict[str, Domain]:
@@ -273,22 +274,34 @@ class HistogramQuery(Query):
         return [*lines, *(f"after   {line}" for line in finish_text(self._shown.wish, total))]
 
 
-def _refuse_impossible(shown: Shown) -> None:
+def _refuse_impossible(shown: Shown, plan: Node) -> None:
     """Refuse what has no meaning for the columns of a histogram."""
     wish, bins = shown.wish, [axis for axis in shown.axes if axis.has_bins]
+    calls = list(bins_in([key for _, key in aggregate_of(plan).keys]))
+    place = calls[0].place if calls else None
+    # In SQL an option has a name of its own; in Python it is an argument.
+    equals = "=" if place is None else ""
+    origin = calls[0].args[0].origin if calls else None
+    value = origin.text() if origin is not None else "age"
     if (wish.cumulative and (len(shown.axes) > 1 or not bins)) or (wish.hierarchical and not bins):
-        option = "cumulative=" if wish.cumulative else "hierarchical="
+        option = "cumulative" if wish.cumulative else "hierarchical"
         kind = "bins of one column" if wish.cumulative else "bins of one column, or of two"
         raise ParameterError(
-            f"{option} is for {kind}",
+            f"{option}{equals} is for {kind}{pointer(place)}",
             why="categories have no order, and a plane has no rows below an edge",
-            fix='session.histogram("visits", "age", bins=11, cumulative=True, epsilon=0.1)',
+            fix='session.histogram("visits", "age", bins=11, cumulative=True, epsilon=0.1)'
+            if place is None
+            else place.advice(f"HISTOGRAM({value}, 11, cumulative := TRUE)"),
         )
     if wish.margins and len(shown.axes) < 2:
         raise ParameterError(
-            "margins= is for a histogram of two columns",
+            f"margins{equals} is for a histogram of two columns{pointer(place)}",
             why="they are the sums of the rows and columns of a plane",
-            fix='session.histogram("visits", ["age", "cost"], bins=11, margins=True, epsilon=0.1)',
+            fix='session.histogram("visits", ["age", "cost"], bins=11, margins=True, epsilon=0.1)'
+            if place is None
+            else place.advice(
+                f"HISTOGRAM({value}, 11, other_column, 20, margins := TRUE), or leave margins out"
+            ),
         )
 
 

@@ -76,10 +76,18 @@ class Learning:
         widest ranges first, and the whole cost must fit into the budget.
         """
         default = None if self.queries is None else Fraction(1, self.queries)
-        name, amount = single_cost(cost, default)
-        if bounds != "auto" or name == "error":
+        if bounds != "auto":
             raise ParameterError(
-                f"bounds={bounds!r} with {name}=",
+                f'bounds={bounds!r} is not "auto"',
+                why="ranges are learned from the rows for a part of the cost, or declared with the"
+                " table",
+                fix='bounds="auto"; or session.register(..., columns={"cost": dp.Range(0, 5000)}),'
+                " without bounds=",
+            )
+        name, amount = single_cost(replace(cost, takes_error=False), default)
+        if name == "error":
+            raise ParameterError(
+                'bounds="auto" with error=',
                 why="ranges are learned for a part of a cost, which has to be said",
                 fix='bounds="auto", epsilon=0.5',
             )

@@ -226,7 +226,7 @@ class Session:
         A score is a sum of counts and sums with fixed factors, and its sensitivity is derived. This
         takes far less noise than releasing all scores and looking for the largest.
         """
-        cost = Cost(epsilon, rho, share)
+        cost = Cost(epsilon, rho, share, takes_error=False)
         return self.query(text, keys=keys, dialect=dialect).choose(cost, k=k, largest=largest)
 
     def linear_regression(
@@ -248,7 +248,8 @@ class Session:
         scales = Scales.of(found, y, [x] if isinstance(x, str) else list(x))
         asked = f"linear_regression({table!r}, {y!r}, x={list(scales.names[:-1])!r})"
         query = self._analysed(scales.plan(found), asked)
-        return Regression(scales, query.release(epsilon=epsilon, rho=rho, share=share, fresh=fresh))
+        cost = Cost(epsilon, rho, share, takes_error=False)
+        return Regression(scales, query.answer(cost, fresh=fresh))
 
     def histogram(
         self,

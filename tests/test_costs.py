@@ -53,6 +53,30 @@ def test_the_error_of_a_mean_cannot_be_promised() -> None:
     assert asked.spent.releases == 0
 
 
+@pytest.mark.parametrize("aggregate", ["MEDIAN(x)", "QUANTILE_CONT(x, 0.9)", "VAR_SAMP(x)"])
+def test_what_has_no_promised_error_is_called_by_what_was_written(aggregate: str) -> None:
+    asked = session(dp.Budget(epsilon=1))
+    with pytest.raises(dp.ParameterError) as refused:
+        asked.sql(f"SELECT COUNT(*), {aggregate} FROM t", error=1)
+    assert refused.value.what == f"error= cannot be promised for {aggregate}"
+    assert refused.value.fix == "epsilon=0.1, and look at release.errors"
+    release = asked.sql(f"SELECT COUNT(*), {aggregate} AS a FROM t", epsilon=0.1)
+    assert release.errors["a"][0] > 0
+
+
+def test_only_costs_that_a_question_takes_are_suggested() -> None:
+    asked = session(dp.Budget(epsilon=1))
+    with pytest.raises(dp.ParameterError, match="or error=100"):
+        asked.sql("SELECT COUNT(*) FROM t")
+    for ask in (
+        lambda: asked.select("SELECT k, COUNT(*) FROM t GROUP BY k"),
+        lambda: asked.sql("SELECT SUM(x) FROM t", bounds="auto"),
+    ):
+        with pytest.raises(dp.ParameterError, match="no cost was said") as refused:
+            ask()
+        assert "error=" not in refused.value.fix
+
+
 def test_an_error_finer_than_the_grid_is_refused() -> None:
     asked = session(dp.Budget(epsilon=1))
     with pytest.raises(dp.ParameterError, match="no cost meets"):

@@ -372,6 +372,29 @@ def test_what_is_refused_is_named_as_it_was_written(
     assert not re.search(r"\b[A-Z]{3,}\(", refusal.value.fix), "a fix in SQL"
 
 
+@pytest.mark.parametrize(
+    ("asked", "better"),
+    [
+        ("pl.col('day').mean()", 'pl.col("day").median()'),
+        ("pl.col('name').sum()", 'pl.col("name").drop_nulls().n_unique()'),
+        ("pl.col('name').n_unique()", 'pl.col("name").drop_nulls().n_unique()'),
+        ("pl.col('cost').quantile(2)", 'pl.col("cost").quantile(0.25)'),
+    ],
+)
+def test_the_fix_is_understood_when_it_is_pasted(visits: dp.Frame, asked: str, better: str) -> None:
+    with pytest.raises(dp.QueryError) as refusal:
+        visits.select(eval(asked, {"pl": pl})).query()
+    assert better in refusal.value.fix
+    visits.select(eval(better, {"pl": pl})).query()
+
+
+def test_floats_are_counted_in_bins_rather_than_grouped_by(visits: dp.Frame) -> None:
+    with pytest.raises(dp.QueryError, match="no public set") as refusal:
+        visits.group_by("cost").len().query()
+    assert refusal.value.fix.startswith('pl.col("cost").hist(bin_count=20), or ')
+    visits.select(pl.col("cost").hist(bin_count=20)).query()
+
+
 AGGREGATES = [
     ("pl.col('cost').median()", "MEDIAN"),
     ("pl.col('cost').quantile(0.3, 'linear')", "QUANTILE_CONT"),

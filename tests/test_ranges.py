@@ -145,3 +145,12 @@ def test_a_delta_that_is_not_needed_is_refused_before_any_cost() -> None:
     with pytest.raises(dp.ParameterError, match="not needed"):
         asked.sql("SELECT AVG(cost) FROM t", epsilon=0.5, delta=1e-9, bounds="auto")
     assert asked.spent.releases == 0
+
+
+@pytest.mark.parametrize("bounds", ["autoo", {"cost": (0, 900)}, True])
+def test_bounds_are_auto_or_nothing(bounds: Any) -> None:
+    asked = session()
+    with pytest.raises(dp.ParameterError, match='is not "auto"') as refused:
+        asked.sql("SELECT SUM(cost) FROM t", bounds=bounds, epsilon=1)
+    assert 'bounds="auto"' in refused.value.fix
+    assert asked.spent.releases == 0

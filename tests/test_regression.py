@@ -118,3 +118,9 @@ def test_a_projected_matrix_is_nearer_to_every_gram_matrix() -> None:
         projected = positive_semidefinite(noisy)
         assert np.linalg.eigvalsh(projected).min() > -1e-9
         assert np.linalg.norm(projected - truth) <= np.linalg.norm(noisy - truth) + 1e-9
+
+
+def test_a_missing_cost_is_asked_for_with_arguments_that_there_are() -> None:
+    with pytest.raises(dp.ParameterError, match="no cost was said") as refused:
+        fitted(table(50, 1), {})
+    assert "error=" not in refused.value.fix

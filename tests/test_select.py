@@ -34,6 +34,7 @@ def ballot(text: str, *, largest: bool = True, **options: object) -> Ballot:
 
 
 BY_COUNT = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
+IN_TWENTIES = "CAST(FLOOR(cost / 20) AS BIGINT)"
 
 
 @pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": Fraction(1, 8)}, {"share": 0.01}])
@@ -174,3 +175,37 @@ def test_it_reads_well() -> None:
     assert shown.startswith("1. er\n")
     assert "cost: epsilon 1" in shown
     assert "<li>er</li>" in session().select(BY_COUNT, epsilon=1)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "fix"),
+    [
+        (
+            "SELECT COUNT(*) FROM visits GROUP BY ward",
+            "no key of GROUP BY is selected",
+            "SELECT ward, COUNT(*) FROM visits GROUP BY ward",
+        ),
+        (
+            "SELECT ward FROM visits GROUP BY ward",
+            "there is no score",
+            "SELECT ward, COUNT(*) FROM visits GROUP BY ward",
+        ),
+        (
+            "SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY ward",
+            "there are 2 scores: n, s",
+            "SELECT ward, COUNT(*) FROM visits GROUP BY ward",
+        ),
+        (
+            "SELECT HISTOGRAM(cost, 5) FROM visits",
+            "the bins of cost are no candidates",
+            f"SELECT {IN_TWENTIES}, COUNT(*) FROM visits GROUP BY {IN_TWENTIES}",
+        ),
+    ],
+)
+def test_what_is_no_choice_is_refused_with_one_that_is(text: str, words: str, fix: str) -> None:
+    asked = session()
+    with pytest.raises(dp.QueryError, match=words) as refused:
+        asked.select(text, epsilon=1)
+    assert refused.value.fix == fix
+    assert asked.spent.releases == 0
+    assert len(asked.select(fix, epsilon=0.5)) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -197,10 +198,32 @@ def summable(call: AggregateCall, scope: Scope) -> Typed:
             call,
             f"adds up a {found.domain.type.value}",
             why="only numbers have a sum",
-            fix="COUNT(x), or SUM(CAST(x AS DOUBLE))",
+            fix=_not_summable_fix(call, found.domain.type),
             kind=QueryError,
         )
     return bounded(call, found, scope)
+
+
+def _not_summable_fix(call: AggregateCall, kind: Type) -> str:
+    """What can be asked of values that are no numbers."""
+    text = argument_text(call)
+    if kind.is_temporal:
+        written = f"AVG({text})" if text == "x" or call.origin is None else call.origin.text()
+        alone = rf"(?<!\w){re.escape(text)}(?!\w)"
+        seconds = re.sub(alone, lambda _: f"EPOCH({text})", written, count=1)
+        return f"MEDIAN({text}), or {seconds}, of seconds since 1970"
+    return f"COUNT(DISTINCT {text}), or COUNT({text})"
+
+
+def argument_text(call: AggregateCall, index: int = 0) -> str:
+    """A column that an aggregate is of, as it was written, for a fix; x for an expression."""
+    column = call.args[index] if index < len(call.args) else None
+    whole = call.origin
+    if isinstance(column, Column) and column.origin is not None and whole is not None:
+        text = column.origin.text()
+        # What a subquery computes is written there, and has another name here.
+        return text if text in whole.text() else "x"
+    return "x"
 
 
 def bounded(call: AggregateCall, found: Typed, scope: Scope) -> Typed:

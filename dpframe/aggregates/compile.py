@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from dpframe.aggregates.base import AGGREGATES, Aggregate, Scope
-from dpframe.aggregates.refused import REFUSED
+from dpframe.aggregates.base import AGGREGATES, Aggregate, Scope, argument_text
+from dpframe.aggregates.refused import COMPUTED, REFUSED
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.bins import with_bins
 from dpframe.bounds.guard import guarded
@@ -175,6 +175,13 @@ def _resolve(call: Expr, scope: Scope) -> Aggregate:
     if call.name in REFUSED:
         why, fix = REFUSED[call.name]
         raise refused(call, "cannot be released", why=why, fix=fix)
+    if call.name in COMPUTED:
+        raise refused(
+            call,
+            "is not an aggregate that can be measured",
+            why="it can be computed from others, whose bounds on what one unit changes are proven",
+            fix=COMPUTED[call.name].format(argument_text(call), argument_text(call, 1)),
+        )
     if found is None:
         near = difflib.get_close_matches(call.name, AGGREGATES, n=1)
         known = ", ".join(sorted(AGGREGATES))

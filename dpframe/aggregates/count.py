@@ -14,6 +14,7 @@ from dpframe.aggregates.base import (
     Recipe,
     Scope,
     aggregate,
+    argument_text,
     only_argument,
     rows_where,
 )
@@ -71,6 +72,6 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
             call,
             "counts NULL as one more value",
             why="only values are measured; leaving NULL out in silence would be off by one",
-            fix='pl.col("x").drop_nulls().n_unique()',
+            fix=f"COUNT(DISTINCT {argument_text(call)})",
         )
     return CountDistinct(where, value.expr, value.domain.type)

@@ -19,6 +19,7 @@ from dpframe.aggregates.base import (
     Recipe,
     Scope,
     aggregate,
+    argument_text,
     bounded,
     not_distinct,
     rows_where,
@@ -29,7 +30,7 @@ from dpframe.bounds.analysis import Typed, refused, typed
 from dpframe.budget.halving import FINEST, rank_errors
 from dpframe.plan.coding import Coding, coding_for
 from dpframe.plan.domains import Domain, Type
-from dpframe.plan.exprs import AggregateCall, Call, Expr, Literal, literal
+from dpframe.plan.exprs import AggregateCall, Call, Expr, columns_of, literal
 from dpframe.plan.parts import RankedCells
 
 _NAMES = {
@@ -226,14 +227,17 @@ def _quantile(call: AggregateCall) -> float:
         )
     if fixed is not None:
         return fixed
-    match call.args[1]:
-        case Literal(value, Type.INT | Type.FLOAT) if 0 <= value <= 1:
-            return float(value)
+    constant = None if columns_of(call.args[1]) else typed(call.args[1], {}).domain
+    # Bounds of a constant expression are its value: they need no engine to compute it.
+    if constant is not None and constant.type in (Type.INT, Type.FLOAT):
+        known = constant.is_constant and not constant.nullable
+        if known and 0 <= constant.low <= 1:
+            return float(constant.low)
     raise refused(
         call,
         "has no quantile between 0 and 1",
         why="which quantile is meant must be a number that is known before any row is read",
-        fix=f"{call.name}(x, 0.25)",
+        fix=f"QUANTILE_{_NAMES[call.name]}({argument_text(call)}, 0.25)",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _OF_A_ROW = (
-    "it shows the value of a single row, which is private",
+    "it shows the value of a single row, and answers are about many",
     "MODE(x) for the most frequent value, or AVG(x) for a number",
 )
 _OF_ALL_ROWS = (
@@ -15,16 +15,33 @@ _BITS = (
     "COUNT_IF(x % 2 = 1) counts the rows with the last bit set; x // 2 % 2 the one before it",
 )
 _LISTS = (
-    "it lists the values of single rows, which are private",
+    "it lists the values of single rows, and answers are about many",
     "SELECT x, COUNT(*) FROM ... GROUP BY x, for the values and how often they occur",
 )
 _BEST_ROW = (
-    "it shows the value of a single row, which is private",
+    "it shows the value of a single row, and answers are about many",
     "ask for a group: SELECT ARG_MAX(k, n) FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)",
 )
 
+_LEAST = "with the least {0} that counts in place of 1"
+
+COMPUTED: dict[str, str] = {
+    "AVERAGE": "AVG({0})",
+    "FAVG": "AVG({0})",
+    "FSUM": "SUM({0})",
+    "GEOMEAN": f"EXP(AVG(LN(GREATEST({{0}}, 1)))), {_LEAST}",
+    "GEOMETRIC_MEAN": f"EXP(AVG(LN(GREATEST({{0}}, 1)))), {_LEAST}",
+    "KAHAN_SUM": "SUM({0})",
+    "MAD": "QUANTILE_CONT({0}, 0.75) - QUANTILE_CONT({0}, 0.25), which says how far values spread too",
+    "PRODUCT": f"SUM(LN(GREATEST({{0}}, 1))) for its logarithm, {_LEAST}",
+    "REGR_COUNT": "COUNT(*) FILTER (WHERE {0} IS NOT NULL AND {1} IS NOT NULL)",
+    "SEM": "STDDEV_SAMP({0}) / SQRT(COUNT({0}))",
+}
+"""Aggregates that others say as well: what to ask of the arguments instead."""
+
 REFUSED: dict[str, tuple[str, str]] = {
     "ANY_VALUE": _OF_A_ROW,
+    "ARBITRARY": _OF_A_ROW,
     "APPROX_TOP_K": (
         "values are chosen by a query of their own",
         "SELECT x FROM ... GROUP BY x ORDER BY COUNT(*) DESC LIMIT 3",
@@ -35,6 +52,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "BITWISE_AND_AGG": _BITS,
     "BITWISE_OR_AGG": _BITS,
     "BITWISE_XOR_AGG": _BITS,
+    "EVERY": _OF_ALL_ROWS,
     "FIRST": _OF_A_ROW,
     "FIRST_VALUE": _OF_A_ROW,
     "GROUP_CONCAT": _LISTS,

@@ -146,14 +146,15 @@ def refuse_private(keys: Sequence[tuple[str, Typed]], private: Sequence[str], wh
                 key.expr,
                 f"has {size:,} possible values to group by",
                 why=f"a query may have {MOST_GROUPS:,} public groups, and {why}",
-                fix=f"group by something coarser, for example x // 1000; or {_DELTA_FIX}",
+                fix=f"{_bins_fix(key)}group by something coarser, for example"
+                f" {_name(key)} // 1000; or {_DELTA_FIX}",
             )
         column = key.expr.name if isinstance(key.expr, Column) else "name"
         raise refused(
             key.expr,
             "has no public set of values to group by",
             why=f"keys read from the rows would tell who is there, and {why}",
-            fix=f'columns={{"{column}": dp.Keys([...])}} when registering, or'
+            fix=f'{_bins_fix(key)}columns={{"{column}": dp.Keys([...])}} when registering, or'
             f' session.sql(..., keys={{"{column}": [...]}}); or {_DELTA_FIX}',
         )
 
@@ -167,9 +168,22 @@ def _refuse_uncountable(key: Typed) -> None:
             key.expr,
             "has no public set of values to group by",
             why="a float takes too many values: hardly any two rows share a key",
-            fix="group by something coarser, for example CAST(FLOOR(x) AS BIGINT)",
+            fix=f"{_bins_fix(key)}group by something coarser, for example"
+            f" CAST(FLOOR({_name(key)}) AS BIGINT)",
             kind=QueryError,
         )
+
+
+def _bins_fix(key: Typed) -> str:
+    """How to count the rows in bins of a key whose range is known; nothing for others."""
+    wide = key.domain.type.is_number or key.domain.type.is_temporal
+    return f"HISTOGRAM({_name(key)}, 20), or " if wide and key.domain.is_bounded else ""
+
+
+def _name(key: Typed) -> str:
+    """A column as it was written; x for an expression."""
+    place = key.expr.origin
+    return place.text() if isinstance(key.expr, Column) and place is not None else "x"
 
 
 def _components(keys: Sequence[tuple[str, Typed]]) -> list[list[tuple[str, Typed]]]:

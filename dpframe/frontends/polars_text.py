@@ -156,9 +156,9 @@ SQL_AGGREGATES = {
 """Aggregates of Polars, and those of SQL that they are unless an option says otherwise."""
 
 _ADVICE = (
-    (r"HISTOGRAM\(x, 20\)", "x.hist(bin_count=20)"),
+    (r"HISTOGRAM\((.+?), 20\)", r"\1.hist(bin_count=20)"),
     (r"HISTOGRAM\(x, (\[.*?\])\)", r"x.hist(\1)"),
-    (r"CAST\(FLOOR\(x\) AS BIGINT\)", "x.floor().cast(pl.Int64)"),
+    (r"CAST\(FLOOR\((.+?)\) AS BIGINT\)", r"\1.floor().cast(pl.Int64)"),
     (r"CAST\(x AS BIGINT\)", "x.cast(pl.Int64)"),
     (r"CAST\(x AS DOUBLE\)", "x.cast(pl.Float64)"),
     (r"CAST\(x AS VARCHAR\)", "x.cast(pl.String)"),
@@ -166,7 +166,10 @@ _ADVICE = (
     (r"CAST\(x AS TIMESTAMP\)", 'x.cast(pl.Datetime("us"))'),
     (r"CAST\(x AS BOOLEAN\)", "x.cast(pl.Boolean)"),
     (r"SUM\(GREATEST\(low, LEAST\(x, high\)\)\)", "x.clip(low, high).sum()"),
-    (r"COUNT\(DISTINCT (\w+)\)", r'pl.col("\1").n_unique()'),
+    (r"MEDIAN\((.+?)\), or .*EPOCH.*", r"\1.median()"),
+    (r"QUANTILE_(?:CONT|DISC)\((.+?), ([\d.]+)\)", r"\1.quantile(\2)"),
+    (r"COUNT\(DISTINCT (pl\..+?)\)(?=,|$)", r"\1.drop_nulls().n_unique()"),
+    (r"COUNT\(DISTINCT (\w+)\)", r'pl.col("\1").drop_nulls().n_unique()'),
     (r"COUNT\(\*\)", "pl.len()"),
     (r"\bCOUNT\((\S+)\)", r"\1.count()"),
     (r"\bSUM\((\S+)\)", r"\1.sum()"),

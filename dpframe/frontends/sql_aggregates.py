@@ -9,11 +9,21 @@ from sqlglot import exp
 
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import bins_of, end_of
-from dpframe.frontends.sql_known import is_aggregate, is_any_value, is_histogram, refuse_unread
+from dpframe.frontends.sql_known import (
+    REFUSED_NAMES,
+    function_of,
+    is_aggregate,
+    is_any_value,
+    is_histogram,
+    refuse_unread,
+)
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, literal
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
 from dpframe.plan.nodes import GROUPING
+
+_OF_SINGLE_ROWS = (exp.AnyValue, exp.ArrayAgg, exp.First, exp.GroupConcat, exp.Last)
+"""Aggregates that show values of single rows. They are refused for that, whatever their ORDER BY."""
 
 
 class AggregateReader:
@@ -62,7 +72,7 @@ class AggregateReader:
         if end is not None:
             which, call, axis = end
             return Column(f"{which}{self._bin(call)[axis]}", origin_of(call, self.text))
-        if is_aggregate(node):
+        if is_aggregate(node) or self._looks_like_one(node):
             found = self._aggregate(node)
             name = self._aggregates.setdefault(found, f"a{len(self._aggregates)}")
             return Column(name, found.place)
@@ -76,6 +86,16 @@ class AggregateReader:
                 fix=f"GROUP BY {node.name}, or AVG({node.name})",
             )
         return None
+
+    def _looks_like_one(self, node: exp.Expression) -> bool:
+        """Whether a function that nobody knows must be an aggregate: it is of values of single rows.
+
+        Which aggregates there are is known where the plan is analysed, so that is where it is refused.
+        """
+        if not isinstance(node, exp.Anonymous) or function_of(node) or node.find(exp.AggFunc):
+            return False
+        listed = node.name.lower() in REFUSED_NAMES
+        return not listed and any(c not in self._keys for c in node.find_all(exp.Column))
 
     def _grouping(self, node: exp.Expression) -> Expr:
         """GROUPING(a, b): a bit for each key, set in rows that are not grouped by it."""
@@ -110,7 +130,11 @@ class AggregateReader:
             return self._within_group(node, where)
         refuse_unread(node, {*node.arg_types, "big_int"} - {"ignore_nulls"}, self.text)
         name = node.sql_names()[0] if isinstance(node, exp.Func) else node.key.upper()
+        if isinstance(node, exp.Anonymous):
+            name = node.name.upper()
         arguments = [a for key in node.arg_types for a in _expressions(node.args.get(key))]
+        if isinstance(node, _OF_SINGLE_ROWS):
+            arguments = [a.this if isinstance(a, exp.Order) else a for a in arguments]
         distinct = False
         if arguments and isinstance(arguments[0], exp.Distinct):
             refuse_unread(arguments[0], {"expressions"}, self.text)
@@ -144,8 +168,8 @@ class AggregateReader:
         # Where NULL goes says nothing: it is left out.
         refuse_unread(by, {"this", "desc", "nulls_first"}, self.text)
         quantile = self.rows.read(node.this.this)
-        if by.args.get("desc") and isinstance(quantile, Literal) and quantile.type.is_number:
-            quantile = literal(1 - quantile.value, quantile.place)
+        if by.args.get("desc"):
+            quantile = Call("subtract", (literal(1), quantile), place=quantile.origin)
         name = node.this.sql_names()[0]
         return AggregateCall(name, (self.rows.read(by.this), quantile), False, where, place)
 

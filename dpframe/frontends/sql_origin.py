@@ -19,6 +19,7 @@ _BEFORE = {
     exp.Case: r"\bCASE\s+(WHEN\s+)?$",
     exp.Not: r"\bNOT\s+$",
     exp.Neg: r"-\s*$",
+    exp.Paren: r"\(\s*$",
     exp.Subquery: r"\(\s*SELECT\s+$",
     exp.Exists: r"\bEXISTS\s*\(\s*SELECT\s+$",
     exp.Func: r"\b[A-Za-z_]\w*\s*\(\s*((DISTINCT|BOTH|LEADING|TRAILING)\s+)?(\w+\s+FROM\s+)?$",
@@ -73,20 +74,34 @@ class SQLOrigin:
 
 def origin_of(node: exp.Expression, statement: str) -> SQLOrigin | None:
     """The place of a parsed node: from its first to its last token, parentheses balanced."""
-    positions = [n.meta for n in node.walk() if "start" in n.meta]
-    if not positions:
+    placed = [n for n in node.walk() if "start" in n.meta]
+    if not placed:
         return _searched(node, statement)
-    start = min(p["start"] for p in positions)
-    end = max(p["end"] for p in positions) + 1
-    kinds = [kind for kind in _BEFORE if isinstance(node, kind) and "start" not in node.meta]
-    for kind in kinds[:1]:
-        found = re.search(_BEFORE[kind], statement[:start], re.IGNORECASE)
-        start = found.start() if found else start
+    start = _beginning(min(placed, key=lambda n: int(n.meta["start"])), node, statement)
+    end = max(n.meta["end"] for n in placed) + 1
     end = _balanced(statement, start, end)
     for kind in (kind for kind in _AFTER if isinstance(node, kind)):
         found = re.compile(_AFTER[kind], re.IGNORECASE).match(statement, end)
         end = found.end() if found else end
     return SQLOrigin(statement, start, _balanced(statement, start, end))
+
+
+def _beginning(first: exp.Expr, node: exp.Expr, statement: str) -> int:
+    """Where a node begins whose first name or constant is `first`.
+
+    All that is around it, up to the node, begins there too, each with the words before it: in
+    `MAX(x) - 1`, what is subtracted from begins at MAX.
+    """
+    start: int = first.meta["start"]
+    around: exp.Expr | None = first
+    while around is not None:
+        kinds = [kind for kind in _BEFORE if isinstance(around, kind)]
+        # AND and OR count as functions for the parser, but have no name before their operands.
+        if kinds and "start" not in around.meta and not isinstance(around, exp.Connector):
+            found = re.search(_BEFORE[kinds[0]], statement[:start], re.IGNORECASE)
+            start = found.start() if found else start
+        around = None if around is node else around.parent
+    return start
 
 
 def _balanced(statement: str, start: int, end: int) -> int:

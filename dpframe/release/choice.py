@@ -13,6 +13,7 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -28,9 +29,10 @@ from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError, QueryError
 from dpframe.mechanisms import ExponentialMechanism, PeeledTopK, PermuteAndFlip, Source, TopK
+from dpframe.plan.bins import bins_in
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr, Literal
-from dpframe.plan.nodes import Aggregate, Project
+from dpframe.plan.nodes import Aggregate, Project, aggregate_of
 from dpframe.plan.parts import CodedSum, Part, step_of
 from dpframe.release.cost import Cost, single_cost
 
@@ -86,17 +88,61 @@ def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
     keys = {name for name, _ in compiled.keys}
     shown = [(n, e) for n, e in project.columns if isinstance(e, Column) and e.name in keys]
     scored = [(n, e) for n, e in project.columns if not (isinstance(e, Column) and e.name in keys)]
+    if compiled.bins:
+        raise _no_choice_of_bins(compiled)
     if compiled.keys and len(scored) != 1:
+        names = ", ".join(name for name, _ in scored)
         raise QueryError(
-            f"there are {len(scored)} scores",
-            why="groups are compared by one number",
-            fix="SELECT ward, COUNT(*) FROM visits GROUP BY ward",
+            f"there are {len(scored)} scores: {names}" if scored else "there is no score",
+            why="groups are compared by one number: the one column that is no key of GROUP BY",
+            fix=_grouped(compiled, _key_texts(compiled)),
+        )
+    if compiled.keys and not shown:
+        raise QueryError(
+            "there are no candidates: no key of GROUP BY is selected",
+            why="a group that is chosen is shown by its keys",
+            fix=_grouped(compiled, _key_texts(compiled), scored[0][1]),
         )
     if compiled.keys:
         candidates = compiled.frame.select(pl.col(e.name).alias(n) for n, e in shown)
     else:
         candidates = pl.DataFrame({"candidate": [name for name, _ in scored]})
     return ballot_by(compiled, [expr for _, expr in scored], candidates, largest=largest)
+
+
+def _no_choice_of_bins(compiled: Compiled) -> QueryError:
+    """The refusal of HISTOGRAM, whose columns are more than a candidate and its score."""
+    (call, *_), edges = bins_in(_written_keys(compiled)), next(iter(compiled.bins.values()))
+    value = _text(call.args[0])
+    coarser = f"DATE_TRUNC('month', {value})"
+    if not isinstance(edges[0], date):
+        width = (edges[-1] - edges[0]) / (len(edges) - 1)
+        coarser = f"CAST(FLOOR({value} / {width or 1:g}) AS BIGINT)"
+    return QueryError(
+        f"the bins of {value} are no candidates",
+        why="HISTOGRAM has columns for the ends of each bin and for its count, and a choice is made"
+        " by one score for each key",
+        fix=_grouped(compiled, [coarser]),
+    )
+
+
+def _grouped(compiled: Compiled, keys: Sequence[str], score: Expr | None = None) -> str:
+    """A statement that can be chosen from."""
+    named, counted = ", ".join(keys), "COUNT(*)" if score is None else _text(score)
+    return f"SELECT {named}, {counted} FROM {compiled.table.name or '...'} GROUP BY {named}"
+
+
+def _written_keys(compiled: Compiled) -> list[Expr]:
+    return [key for _, key in aggregate_of(compiled.written or compiled.plan).keys]
+
+
+def _key_texts(compiled: Compiled) -> list[str]:
+    return [_text(key) for key in _written_keys(compiled)]
+
+
+def _text(expr: Expr) -> str:
+    """An expression as it was written."""
+    return "..." if expr.origin is None else expr.origin.text()
 
 
 def ballot_by(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -16,6 +16,7 @@ from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import BudgetError, ParameterError
 from dpframe.mechanisms import DiscreteLaplace, Law
+from dpframe.plan.nodes import aggregate_of
 from dpframe.release.offer import (
     Offer,
     best_offer,
@@ -40,11 +41,14 @@ class Cost:
     confidence: float | None = None
     delta: Number | None = None
     """For choosing keys that are not public; it is no cost by itself."""
+    takes_error: bool = True
+    """Whether what was asked has an argument error=, for what is said where no cost was."""
 
     @property
     def is_said(self) -> bool:
         """Whether any cost was given."""
-        return any(getattr(self, f.name) is not None for f in fields(self) if f.name != "delta")
+        given = (self.epsilon, self.rho, self.share, self.error, self.confidence)
+        return any(value is not None for value in given)
 
 
 def offer_for(
@@ -90,7 +94,8 @@ def single_cost(cost: Cost, default_share: Fraction | None) -> tuple[str, Fracti
         raise ParameterError(
             "no cost was said" if not said else f"several costs were said: {', '.join(said)}",
             why="every answer about private rows costs a part of the budget",
-            fix="epsilon=0.1, or rho=0.01, or share=0.05 of the budget, or error=100",
+            fix="epsilon=0.1, or rho=0.01, or share=0.05 of the budget"
+            + (", or error=100" if cost.takes_error else ""),
         )
     ((name, value),) = said.items()
     if cost.confidence is not None:
@@ -167,12 +172,15 @@ def _accurate_offer(
     budget: Budget,
     delta: Fraction | None,
 ) -> Offer:
+    written = dict(aggregate_of(compiled.plan).aggregates)
     for name, found in compiled.aggregates:
         if not found.is_linear:
+            place = written[name].origin
             raise ParameterError(
-                f"error= cannot be promised for {name}: {type(found).__name__.upper()}",
-                why="the error of a mean depends on the number of rows, which is private",
-                fix="ask SUM(x) and COUNT(x) with error=, or say epsilon=",
+                f"error= cannot be promised for {place.text() if place else written[name].name}",
+                why="its error depends on how many rows there are and on their values, which are"
+                " private; that of COUNT and SUM does not",
+                fix="epsilon=0.1, and look at release.errors",
             )
 
     if not compiled.aggregates:

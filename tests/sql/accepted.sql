@@ -1031,6 +1031,9 @@ SELECT MODE(age // 25) AS m, COUNT(*) AS n FROM visits;
 SELECT MEDIAN(age) AS m, MEDIAN(score) AS s, COUNT(*) AS n FROM visits;
 -- a discrete quantile is a value
 SELECT QUANTILE_DISC(age, 0.25) AS a, QUANTILE_DISC(score, 0.9) AS b FROM visits;
+-- a quantile that is computed from constants
+--= SELECT QUANTILE_DISC(age, 0.25) AS a, QUANTILE_DISC(score, 0.9) AS b FROM visits
+SELECT QUANTILE_DISC(age, 1 / 4) AS a, QUANTILE_DISC(score, CAST(0.9 AS DOUBLE)) AS b FROM visits;
 -- quantiles of groups, of the rows that FILTER keeps
 SELECT sex, COUNT(*) AS n, MEDIAN(age) FILTER (WHERE score > 0) AS m FROM visits GROUP BY sex;
 -- a percentile within a group is a quantile

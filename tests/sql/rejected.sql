@@ -574,7 +574,7 @@ SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY ward COLLATE nocase
 --! SQLError 1:35 | LIMIT takes a whole number | 1 + 1
 SELECT COUNT(*) FROM visits LIMIT 1 + 1
 ;
---! SQLError 1:36 | LIMIT takes a whole number | 1
+--! SQLError 1:35 | LIMIT takes a whole number | -1
 SELECT COUNT(*) FROM visits LIMIT -1
 ;
 --! SQLError 1:35 | LIMIT takes a whole number | 1.5
@@ -797,7 +797,7 @@ SELECT COUNT(day + INTERVAL '1.5' DAY) FROM visits
 --! SQLError 1:14 | it has no interval of whole units | day
 SELECT COUNT(day + INTERVAL 1 FORTNIGHT) FROM visits
 ;
---! SQLError 1:30 | is not a literal | age
+--! SQLError 1:29 | is not a literal | (age)
 SELECT COUNT(day + INTERVAL (age) DAY) FROM visits
 ;
 --! QueryError 1:14 | parts of the interval have different signs | day + INTERVAL '1 month -1 day'
@@ -1251,10 +1251,10 @@ SELECT HISTOGRAM(age, 11, score, 0) FROM visits
 --! ParameterError 1:8 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, score, 5, margins := TRUE)
 SELECT HISTOGRAM(age, 11, score, 5, margins := TRUE) FROM visits LIMIT 3
 ;
---! ParameterError | margins= is for a histogram of two columns | 
+--! ParameterError 1:8 | margins is for a histogram of two columns | HISTOGRAM(age, 11, margins := TRUE)
 SELECT HISTOGRAM(age, 11, margins := TRUE) FROM visits
 ;
---! ParameterError | cumulative= is for bins of one column | 
+--! ParameterError 1:8 | cumulative is for bins of one column | HISTOGRAM(age, 11, score, 5, cumulative := TRUE)
 SELECT HISTOGRAM(age, 11, score, 5, cumulative := TRUE) FROM visits
 ;
 --! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, cumulative = TRUE)
@@ -1358,4 +1358,64 @@ SELECT HISTOGRAM(age, 11) FROM visits GROUP BY 1
 ;
 --! SQLError 1:53 | GROUP BY takes a key, or its number | 3
 SELECT HISTOGRAM(age, 11), sex FROM visits GROUP BY 3
+;
+--! QueryError 1:8 | cannot be computed | MAX(seen) - MIN(seen)
+SELECT MAX(seen) - MIN(seen) FROM visits
+;
+--! QueryError 1:8 | cannot be computed | (MAX(seen)) - (MIN(seen))
+SELECT (MAX(seen)) - (MIN(seen)) FROM visits
+;
+--! QueryError 1:8 | cannot be computed | QUANTILE_CONT(day, 0.75) - QUANTILE_CONT(day, 0.25)
+SELECT QUANTILE_CONT(day, 0.75) - QUANTILE_CONT(day, 0.25) FROM visits
+;
+--! QueryError 1:35 | cannot be computed | ((age + 1) * 2) + seen
+SELECT COUNT(*) FROM visits WHERE ((age + 1) * 2) + seen > 3
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_CONT(age, 2 / 3 + 1)
+SELECT QUANTILE_CONT(age, 2 / 3 + 1) FROM visits
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_CONT(age, 1 / 0)
+SELECT QUANTILE_CONT(age, 1 / 0) FROM visits
+;
+--! QueryError 1:8 | one row decides the answer | EVERY(active)
+SELECT EVERY(active) FROM visits
+;
+--! QueryError 1:8 | the value of a single row | ARBITRARY(ward)
+SELECT ARBITRARY(ward) FROM visits
+;
+--! QueryError 1:8 | the value of a single row | LAST(ward ORDER BY age)
+SELECT LAST(ward ORDER BY age) FROM visits
+;
+--! QueryError 1:8 | it lists the values of single rows | STRING_AGG(ward, ',' ORDER BY age)
+SELECT STRING_AGG(ward, ',' ORDER BY age) FROM visits
+;
+--! QueryError 1:8 | one row decides the answer | EVERY(active) FILTER (WHERE age > 3)
+SELECT EVERY(active) FILTER (WHERE age > 3) FROM visits
+;
+--! QueryError 1:8 | STDDEV_SAMP(cost) / SQRT(COUNT(cost)) | SEM(cost)
+SELECT SEM(cost) FROM visits
+;
+--! QueryError 1:8 | QUANTILE_CONT(cost, 0.75) - QUANTILE_CONT(cost, 0.25) | MAD(cost)
+SELECT MAD(cost) FROM visits
+;
+--! QueryError 1:8 | EXP(AVG(LN(GREATEST(cost, 1)))) | GEOMEAN(cost)
+SELECT GEOMEAN(cost) FROM visits
+;
+--! QueryError 1:8 | SUM(LN(GREATEST(cost, 1))) | PRODUCT(cost)
+SELECT PRODUCT(cost) FROM visits
+;
+--! QueryError 1:8 | use one of APPROX_DISTINCT, APPROX_QUANTILE, AVG | ENTROPY(ward)
+SELECT ENTROPY(ward) FROM visits
+;
+--! QueryError 1:8 | ; KURTOSIS is | KURTOSIS_POP(cost)
+SELECT KURTOSIS_POP(cost) FROM visits
+;
+--! QueryError 1:8 | ; MEDIAN is | MEDAIN(cost)
+SELECT MEDAIN(cost) FROM visits
+;
+--! QueryError 1:8 | WHERE cost IS NOT NULL AND age IS NOT NULL | REGR_COUNT(cost, age)
+SELECT REGR_COUNT(cost, age) FROM visits
+;
+--! SQLError 1:8 | the function FOO is not known | FOO(SUM(age))
+SELECT FOO(SUM(age)) FROM visits
 ;

@@ -128,7 +128,7 @@ SELECT COUNT(*) FROM products SEMI JOIN orders USING (product)
 --! QueryError 1:37 | a public table is joined to a private one | product IN (SELECT product FROM orders)
 SELECT COUNT(*) FROM products WHERE product IN (SELECT product FROM orders)
 ;
---! QueryError 1:58 | a public table is joined to a private one | 1 FROM orders o WHERE o.product = p.product
+--! QueryError 1:39 | a public table is joined to a private one | NOT EXISTS (SELECT 1 FROM orders o WHERE o.product = p.product)
 SELECT COUNT(*) FROM products p WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.product = p.product)
 ;
 --! QueryError 1:40 | a public table is joined to a private one | products
@@ -143,7 +143,7 @@ SELECT COUNT(*) FROM customers NATURAL JOIN orders
 --! SQLError 1:39 | ASOF JOIN is not answered | products
 SELECT COUNT(*) FROM orders ASOF JOIN products ON orders.product >= products.product
 ;
---! SQLError 1:51 | only a registered table can be queried | amount FROM orders o WHERE o.customer = c.id) AS l
+--! SQLError 1:43 | only a registered table can be queried | (SELECT amount FROM orders o WHERE o.customer = c.id) AS l
 SELECT COUNT(*) FROM customers c, LATERAL (SELECT amount FROM orders o WHERE o.customer = c.id) AS l
 ;
 --! SQLError 1:48 | POSITIONAL JOIN is not answered | orders
@@ -155,16 +155,16 @@ SELECT COUNT(*) FROM orders RIGHT JOIN products USING (product)
 --! SQLError 1:44 | a subquery cannot stand here | (SELECT AVG(amount) FROM orders)
 SELECT COUNT(*) FROM orders WHERE amount > (SELECT AVG(amount) FROM orders)
 ;
---! SQLError 1:56 | a subquery cannot stand here | price) FROM products
+--! SQLError 1:44 | a subquery cannot stand here | (SELECT MAX(price) FROM products)
 SELECT COUNT(*) FROM orders WHERE amount > (SELECT MAX(price) FROM products)
 ;
---! SQLError 1:24 | a subquery cannot stand here | age) FROM customers
+--! SQLError 1:12 | a subquery cannot stand here | (SELECT MAX(age) FROM customers)
 SELECT SUM((SELECT MAX(age) FROM customers)) FROM orders
 ;
 --! SQLError 1:56 | is not an expression that is known | price FROM products
 SELECT COUNT(*) FROM orders WHERE amount > ALL (SELECT price FROM products)
 ;
---! SQLError 1:57 | is not an expression that is known | product FROM products
+--! SQLError 1:49 | is not an expression that is known | (SELECT product FROM products)
 SELECT COUNT(*) FROM orders WHERE product = ANY (SELECT product FROM products)
 ;
 --! QueryError 1:35 | NOT IN compares with values that may be NULL | product NOT IN (SELECT product FROM tags)

@@ -93,3 +93,12 @@ def test_a_private_table_never_answers_null_for_want_of_rows(engine: Any) -> Non
     session.register("t", table(["no values"]), columns=columns, engine=engine)
     row = session.sql("SELECT SUM(x), SUM(f), AVG(x), AVG(f) FROM t", epsilon="0.5").frame.row(0)
     assert None not in row
+
+
+@pytest.mark.parametrize("asked", ["ANY_VALUE(ward)", "LIST(ward)", "ARG_MAX(ward, age)"])
+def test_a_refusal_does_not_call_public_rows_private(
+    asked: str, public_sessions: dict[str, dp.Session]
+) -> None:
+    with pytest.raises(dp.QueryError, match="answers are about many") as refused:
+        public_sessions["polars"].sql(f"SELECT {asked} FROM visits")
+    assert "private" not in str(refused.value)

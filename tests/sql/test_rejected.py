@@ -183,3 +183,35 @@ def test_the_session_answers_after_any_number_of_refusals(
 )
 def test_the_fix_is_something_to_write(text: str, words: str, session: dp.Session) -> None:
     assert words in refusal(session, text).fix
+
+
+@pytest.mark.parametrize(
+    ("text", "better"),
+    [
+        ("SELECT AVG(day) FROM visits", ["MEDIAN(day)", "AVG(EPOCH(day))"]),
+        ("SELECT SUM(seen) FROM visits", ["MEDIAN(seen)", "SUM(EPOCH(seen))"]),
+        ("SELECT CORR(day, age) FROM visits", ["CORR(EPOCH(day), age)"]),
+        ("SELECT VAR_SAMP(name) FROM visits", ["COUNT(DISTINCT name)", "COUNT(name)"]),
+        ("SELECT HISTOGRAM(cost) FROM visits", ["HISTOGRAM(cost, 20)"]),
+        ("SELECT QUANTILE_CONT(age, score) FROM visits", ["QUANTILE_CONT(age, 0.25)"]),
+        ("SELECT SEM(cost) FROM visits", ["STDDEV_SAMP(cost) / SQRT(COUNT(cost))"]),
+        ("SELECT GEOMEAN(cost) FROM visits", ["EXP(AVG(LN(GREATEST(cost, 1))))"]),
+        ("SELECT PRODUCT(cost) FROM visits", ["SUM(LN(GREATEST(cost, 1)))"]),
+        ("SELECT MAD(age) FROM visits", ["QUANTILE_CONT(age, 0.75) - QUANTILE_CONT(age, 0.25)"]),
+        (
+            "SELECT REGR_COUNT(cost, age) FROM visits",
+            ["COUNT(*) FILTER (WHERE cost IS NOT NULL AND age IS NOT NULL)"],
+        ),
+        (
+            "SELECT HISTOGRAM(age, 5, score, 5, cumulative := TRUE) FROM visits",
+            ["HISTOGRAM(age, 11, cumulative := TRUE)"],
+        ),
+    ],
+)
+def test_the_fix_is_understood_when_it_is_pasted(
+    text: str, better: list[str], session: dp.Session
+) -> None:
+    fix = refusal(session, text).fix
+    for words in better:
+        assert words in fix
+        assert session.query(f"SELECT {words} FROM visits").cost(epsilon=0.5).epsilon == 0.5
