@@ -86,8 +86,11 @@ class Frame:
         """Choose columns; or, if all are aggregates, aggregate all rows together."""
         given = named_terms(exprs, named, self._rows.schema)
         written = f"{self._written}.select({source_code(given)})"
-        if given and all(has_aggregate(term) for _, term in given):
+        of_rows = [(name, term) for name, term in given if not has_aggregate(term)]
+        if given and not of_rows:
             return Summary(self._rows.aggregated([], given), self._analyse, written)
+        if len(of_rows) < len(given):
+            self._rows.select(of_rows)  # beside an aggregate, what is not known is to blame
         return Frame(self._rows.select(given), self._analyse, self._describe, written)
 
     def drop(self, *columns: Columns) -> Frame:

@@ -9,7 +9,13 @@ from sqlglot import exp
 
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import bins_of, end_of
-from dpframe.frontends.sql_known import is_aggregate, is_any_value, is_histogram, refuse_unread
+from dpframe.frontends.sql_known import (
+    is_aggregate,
+    is_any_value,
+    is_histogram,
+    is_shape,
+    refuse_unread,
+)
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, literal
@@ -110,6 +116,8 @@ class AggregateReader:
             return self._within_group(node, where)
         refuse_unread(node, {*node.arg_types, "big_int"} - {"ignore_nulls"}, self.text)
         name = node.sql_names()[0] if isinstance(node, exp.Func) else node.key.upper()
+        if is_shape(node):
+            name = node.name.upper()
         arguments = [a for key in node.arg_types for a in _expressions(node.args.get(key))]
         distinct = False
         if arguments and isinstance(arguments[0], exp.Distinct):
