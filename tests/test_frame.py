@@ -235,6 +235,24 @@ def test_cut_has_the_labels_of_polars(
     assert set(every.cast(pl.String)) <= set(ours["bin"])  # empty bins are there, too
 
 
+ENDLESS = [[float("nan")], [float("-inf"), 3.0], [3.0, float("inf")], [7, 3]]
+
+
+@pytest.mark.filterwarnings("ignore:`cut` is deprecated", "ignore:.*experimental")
+@pytest.mark.parametrize("breaks", ENDLESS, ids=str)
+@pytest.mark.parametrize("method", ["cut", "bin_intervals"])
+def test_breaks_that_do_not_rise_from_number_to_number_are_refused(
+    visits: dp.Frame, breaks: list[float], method: str
+) -> None:
+    if not hasattr(pl.Expr, method):
+        pytest.skip("newer Polars only")
+    options = {} if method == "cut" else {"labels": False}
+    with pytest.raises(dp.QueryError, match=r"a break is NaN|rising breaks") as refusal:
+        visits.group_by(getattr(pl.col("cost"), method)(breaks, **options)).len()
+    fixed = eval(refusal.value.fix, {"pl": pl})
+    assert visits.group_by(fixed).len().query()
+
+
 @pytest.mark.filterwarnings("ignore:.*experimental")
 @pytest.mark.skipif(not hasattr(pl.Expr, "bin_intervals"), reason="newer Polars only")
 @pytest.mark.parametrize("right_closed", [False, True])
