@@ -199,8 +199,9 @@ class Frame:
         """Count the rows in each bin of a column, or of two columns at once: a question to ask.
 
         `bins` cuts the declared range evenly, `edges` are the ends of the bins (of two columns,
-        `bins={"age": 11}, edges={"cost": [...]}`), and a column with declared keys has a bin for each. `by` names
-        columns whose groups are counted apart. One unit changes all bins together by no more than
+        `bins={"age": 11}, edges={"cost": [...]}`), and without either, each value has a bin of its own
+        where they are declared keys, conditions, or few whole numbers or days. `by` names columns
+        whose groups are counted apart. One unit changes all bins together by no more than
         its weight, so bins are not paid for singly. A bin has its lower end, and with
         `closed="right"` its upper one.
 
