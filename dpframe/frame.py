@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
@@ -28,6 +28,7 @@ from dpframe.frontends.polars_arguments import (
     without,
 )
 from dpframe.frontends.polars_joins import How, join_names, joined, unique_rows
+from dpframe.frontends.polars_missing import no_attribute
 from dpframe.frontends.polars_text import Written
 from dpframe.histogram import HistogramQuery
 from dpframe.plan.bins import Closed, Wish
@@ -279,6 +280,24 @@ class Frame:
                 found.append((name, domain.type.value, in_words(domain)))
         return found
 
+    def _numbers(self) -> list[str]:
+        """The columns that can be aggregated as they are."""
+        table, found = self._rows.table, []
+        for name, expr in self._rows.columns.items():
+            domain = _domain(expr, table)
+            if domain is None or not domain.is_bounded or name == table.unit_column:
+                continue
+            if domain.type in (Type.INT, Type.FLOAT):
+                found.append(name)
+        return found
+
+    if not TYPE_CHECKING:  # so that a misspelt method is found before it is run
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):  # asked for by notebooks and by pickle, not by people
+                raise AttributeError(name)
+            raise no_attribute("a frame", name, self._written, self._numbers())
+
     def __repr__(self) -> str:
         """Columns and what is declared of them; never a row."""
         known = self._known()
@@ -318,6 +337,16 @@ class GroupBy:
     def len(self, name: str = "len") -> Summary:
         """The number of rows of each group."""
         return self.agg(pl.len().alias(name))
+
+    if not TYPE_CHECKING:  # so that a misspelt method is found before it is run
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            code = f"{self._frame._written}.group_by({source_code(self._keys)})"
+            keys = {key for key, _ in self._keys}
+            numbers = [number for number in self._frame._numbers() if number not in keys]
+            raise no_attribute("group_by(...)", name, code, numbers)
 
     def __repr__(self) -> str:
         return f"<GroupBy: {source_code(self._keys)}; .agg(...) comes next>"

@@ -501,6 +501,41 @@ def test_a_refusal_costs_nothing(session: dp.Session) -> None:
     assert session.spent == before
 
 
+# --- what Polars has, and private rows have not ---------------------------------------------------
+
+EVERY_COLUMN = ["count", "max", "mean", "median", "min", "n_unique", "null_count", "quantile"]
+EVERY_COLUMN += ["describe", "std", "sum", "var", "height"]
+
+
+@pytest.mark.parametrize("name", EVERY_COLUMN)
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+def test_what_aggregates_every_column_says_how_to_aggregate_some(
+    session: dp.Session, name: str, grouped: bool
+) -> None:
+    rows: Any = session.table("visits").filter(pl.col("age") > 3)
+    rows = rows.group_by("ward", "age") if grouped else rows
+    assert not hasattr(rows, name)
+    with pytest.raises(AttributeError, match="why: each aggregate is paid for") as refusal:
+        getattr(rows, name)()
+    fix = str(refusal.value).split("fix: ")[1]
+    assert eval(fix, {"session": session, "pl": pl}).query()
+    assert ".filter(" in fix
+
+
+def test_a_misspelt_method_is_told_the_ones_there_are(visits: dp.Frame) -> None:
+    for rows, name, meant in (
+        (visits, "filtre", "filter"),
+        (visits.group_by("ward"), "aggr", "agg"),
+    ):
+        with pytest.raises(AttributeError, match=f"did you mean {meant}?"):
+            getattr(rows, name)
+        with pytest.raises(AttributeError, match="use one of") as refusal:
+            rows.to_pandas()  # type: ignore[attr-defined]
+        offered = str(refusal.value).split("use one of ")[1].split(", ")
+        assert all(callable(getattr(rows, each)) for each in offered)
+    assert not hasattr(visits, "_ipython_display_")
+
+
 # --- what is shown --------------------------------------------------------------------------------
 
 
