@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
@@ -28,6 +28,7 @@ from dpframe.frontends.polars_arguments import (
     without,
 )
 from dpframe.frontends.polars_joins import How, join_names, joined, unique_rows
+from dpframe.frontends.polars_missing import no_attribute
 from dpframe.frontends.polars_text import Written
 from dpframe.histogram import HistogramQuery
 from dpframe.plan.bins import Closed, Wish
@@ -86,8 +87,11 @@ class Frame:
         """Choose columns; or, if all are aggregates, aggregate all rows together."""
         given = named_terms(exprs, named, self._rows.schema)
         written = f"{self._written}.select({source_code(given)})"
-        if given and all(has_aggregate(term) for _, term in given):
+        of_rows = [(name, term) for name, term in given if not has_aggregate(term)]
+        if given and not of_rows:
             return Summary(self._rows.aggregated([], given), self._analyse, written)
+        if len(of_rows) < len(given):
+            self._rows.select(of_rows)  # beside an aggregate, what is not known is to blame
         return Frame(self._rows.select(given), self._analyse, self._describe, written)
 
     def drop(self, *columns: Columns) -> Frame:
@@ -196,8 +200,9 @@ class Frame:
         """Count the rows in each bin of a column, or of two columns at once: a question to ask.
 
         `bins` cuts the declared range evenly, `edges` are the ends of the bins (of two columns,
-        `bins={"age": 11}, edges={"cost": [...]}`), and a column with declared keys has a bin for each. `by` names
-        columns whose groups are counted apart. One unit changes all bins together by no more than
+        `bins={"age": 11}, edges={"cost": [...]}`), and without either, each value has a bin of its own
+        where they are declared keys, conditions, or few whole numbers or days. `by` names columns
+        whose groups are counted apart. One unit changes all bins together by no more than
         its weight, so bins are not paid for singly. A bin has its lower end, and with
         `closed="right"` its upper one.
 
@@ -275,6 +280,24 @@ class Frame:
                 found.append((name, domain.type.value, in_words(domain)))
         return found
 
+    def _numbers(self) -> list[str]:
+        """The columns that can be aggregated as they are."""
+        table, found = self._rows.table, []
+        for name, expr in self._rows.columns.items():
+            domain = _domain(expr, table)
+            if domain is None or not domain.is_bounded or name == table.unit_column:
+                continue
+            if domain.type in (Type.INT, Type.FLOAT):
+                found.append(name)
+        return found
+
+    if not TYPE_CHECKING:  # so that a misspelt method is found before it is run
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):  # asked for by notebooks and by pickle, not by people
+                raise AttributeError(name)
+            raise no_attribute("a frame", name, self._written, self._numbers())
+
     def __repr__(self) -> str:
         """Columns and what is declared of them; never a row."""
         known = self._known()
@@ -314,6 +337,16 @@ class GroupBy:
     def len(self, name: str = "len") -> Summary:
         """The number of rows of each group."""
         return self.agg(pl.len().alias(name))
+
+    if not TYPE_CHECKING:  # so that a misspelt method is found before it is run
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            code = f"{self._frame._written}.group_by({source_code(self._keys)})"
+            keys = {key for key, _ in self._keys}
+            numbers = [number for number in self._frame._numbers() if number not in keys]
+            raise no_attribute("group_by(...)", name, code, numbers)
 
     def __repr__(self) -> str:
         return f"<GroupBy: {source_code(self._keys)}; .agg(...) comes next>"

@@ -8,9 +8,11 @@ nearest one that does (positive semidefinite): post-processing, and never furthe
 
 from __future__ import annotations
 
+import difflib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -18,8 +20,8 @@ from numpy.typing import NDArray
 
 from dpframe.budget.loss import Loss
 from dpframe.declare import Table
-from dpframe.errors import ParameterError, UnboundedError
-from dpframe.plan.domains import Type
+from dpframe.errors import ParameterError, QueryError, UnboundedError
+from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
 from dpframe.plan.nodes import Aggregate, Filter, Node, Scan
 from dpframe.release.table import CONFIDENCE, Release
@@ -46,27 +48,20 @@ class Scales:
     halves: Matrix
 
     @classmethod
-    def of(cls, table: Table, y: str, x: Sequence[str]) -> Scales:
+    def of(cls, table: Table, y: str, x: str | Sequence[str]) -> Scales:
         """Read the declared ranges, or refuse."""
-        names = (*x, y)
-        if not x or len(set(names)) < len(names) or len(names) > _MOST_TERMS:
+        one = isinstance(x, str) or not isinstance(x, Iterable)  # what is no name is refused below
+        names = (x, y) if one else (*x, y)
+        texts = all(isinstance(name, str) for name in names)
+        if not texts or not 1 < len(names) <= _MOST_TERMS or len(set(names)) < len(names):
             raise ParameterError(
-                f"y={y!r} and x={list(x)!r}",
+                f"y={y!r} and x={x if one else list(names[:-1])!r}",
                 why=f"one column is explained by 1 to {_MOST_TERMS - 1} others, each named once",
-                fix='session.linear_regression("visits", "cost", x=["age", "days"], epsilon=0.5)',
+                fix=_example(table, y),
             )
-        ends = []
         for name in names:
-            domain = table.domains.get(name)
-            number = domain is not None and domain.type in (Type.INT, Type.FLOAT)
-            if domain is None or not number or not domain.is_bounded or domain.is_constant:
-                raise UnboundedError(
-                    f"{name!r} of {table.name} has no range to scale it by",
-                    why="the noise of a regression follows from the declared ranges of its numbers",
-                    fix=f'session.register(..., columns={{"{name}": dp.Range(low, high)}})',
-                )
-            ends.append((float(domain.low), float(domain.high)))
-        low, high = np.array(ends).T
+            _refuse_misspelt(name, names, table)
+        low, high = np.array([_ends(name, table) for name in names]).T
         return cls(names, (low + high) / 2, (high - low) / 2)
 
     def plan(self, table: Table) -> Node:
@@ -76,7 +71,10 @@ class Scales:
         for name, middle, half in zip(self.names, self.middles, self.halves, strict=True):
             column = Column(name)
             rows = Filter(rows, Call("not", (Call("is_null", (column,)),)))
-            number = Call("cast", (column,), ("DOUBLE",))
+            number: Expr = column
+            if table.domains[name].type is Type.BOOL:  # only whole numbers come from conditions
+                number = Call("cast", (column,), ("BIGINT",))
+            number = Call("cast", (number,), ("DOUBLE",))
             deviation = Call("subtract", (number, literal(float(middle))))
             scaled.append(Call("divide", (deviation, literal(float(half)))))
         entries: list[tuple[str, AggregateCall]] = [("n", AggregateCall("COUNT", ()))]
@@ -103,6 +101,72 @@ class Scales:
         change[0, 1:] = -middles / halves
         found: Matrix = change * self.halves[-1]
         return found
+
+
+def _refuse_misspelt(name: str, names: Sequence[str], table: Table) -> None:
+    if name in table.storage:
+        return
+    near = difflib.get_close_matches(name, table.storage, n=1)
+    meant = [near[0] if each == name and near else each for each in names]
+    fits = all(each in table.storage for each in meant) and len(set(meant)) == len(meant)
+    raise QueryError(
+        f"{name!r} is not a column of {table.name}"
+        + (f"; did you mean {near[0]!r}?" if near else ""),
+        why=f"its columns are {', '.join(table.storage)}",
+        fix=_asked(table, meant) if fits else _example(table, names[-1]),
+    )
+
+
+def _ends(name: str, table: Table) -> tuple[float, float]:
+    """The ends of a column's declared range; those of a condition are 0 and 1."""
+    domain = table.domains.get(name)
+    if domain is not None and domain.type is Type.BOOL:
+        return 0.0, 1.0
+    if domain is None or not domain.type.is_number:
+        kind = table.storage[name].name
+        raise QueryError(
+            f"{name!r} of {table.name} is a {kind}, not a number",
+            why="a line is fitted to numbers; a condition counts as 0 and 1",
+            fix=_as_number(name, domain),
+        )
+    if not domain.is_bounded or domain.is_constant:
+        raise UnboundedError(
+            f"{name!r} of {table.name} has no range to scale it by",
+            why="the noise of a regression follows from the declared ranges of its numbers",
+            fix=f'session.register(..., columns={{"{name}": dp.Range(low, high)}})',
+        )
+    return float(domain.low), float(domain.high)
+
+
+def _asked(table: Table, names: Sequence[str]) -> str:
+    x = ", ".join(f'"{name}"' for name in names[:-1])
+    return f'session.linear_regression("{table.name}", "{names[-1]}", x=[{x}], epsilon=0.5)'
+
+
+def _example(table: Table, y: object) -> str:
+    """A regression of columns that a line can be fitted to, of `y` if that is one."""
+    fitting = [
+        name
+        for name, domain in table.domains.items()
+        if domain.type.is_number and domain.is_bounded and not domain.is_constant
+    ]
+    explained = [name for name in fitting if name == y] or fitting[-1:] or ["cost"]
+    others = [name for name in fitting if name not in explained] or ["age"]
+    return _asked(table, (others[0], explained[0]))
+
+
+def _as_number(name: str, domain: Domain | None) -> str:
+    """How a column that is no number becomes one that a line can be fitted to."""
+    column = f'pl.col("{name}")'
+    if domain is not None and domain.type in (Type.DATE, Type.TIMESTAMP):
+        first, last = domain.low or date(2000, 1, 1), domain.high or date(2050, 1, 1)
+        start = f"pl.date({first.year}, {first.month}, {first.day})"
+        return (
+            f"session.register(..., data.with_columns(days=({column} - {start}).dt.total_days()),"
+            f' columns={{"days": dp.Range(0, {(last - first).days})}})'
+        )
+    value = domain.values[0] if domain is not None and domain.values else "..."
+    return f"session.register(..., data.with_columns(flag={column} == {value!r}))"
 
 
 def positive_semidefinite(matrices: Matrix) -> Matrix:
@@ -184,11 +248,36 @@ class Regression:
 
     def predict(self, frame: pl.DataFrame) -> pl.Series:
         """What the line says of each row of a frame that has the explaining columns."""
-        terms = dict(self.coefficients)
-        line = pl.lit(terms.pop("intercept"))
+        terms = dict(self.frame.select("term", "coefficient").rows()[1:])
+        if not isinstance(frame, pl.DataFrame):
+            row = {name: [0] for name in terms}
+            raise ParameterError(
+                f"{type(frame).__name__} is not a polars DataFrame",
+                why="a prediction is made for each row of a frame",
+                fix=f"predict(pl.DataFrame({row}))",
+            )
+        line = pl.lit(self.coefficients["intercept"])
         for name, coefficient in terms.items():
-            line = line + pl.col(name) * coefficient
+            self._check_column(name, frame)
+            line = line + pl.col(name).cast(pl.Float64) * coefficient
         return frame.select(line.alias(self._scales.names[-1])).to_series()
+
+    def _check_column(self, name: str, frame: pl.DataFrame) -> None:
+        kind = frame.schema.get(name)
+        if kind is None:
+            near = difflib.get_close_matches(name, frame.columns, n=1) or ["..."]
+            raise ParameterError(
+                f"the frame has no column {name!r}",
+                why=f"the line is over {', '.join(self._scales.names[:-1])}; the frame has"
+                f" {', '.join(frame.columns) or 'no columns'}",
+                fix=f'predict(frame.rename({{"{near[0]}": "{name}"}}))',
+            )
+        if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
+            raise ParameterError(
+                f"the frame's column {name!r} is a {kind}, not a number",
+                why="the line multiplies it by a coefficient",
+                fix=f'predict(frame.with_columns(pl.col("{name}").cast(pl.Float64)))',
+            )
 
     def __repr__(self) -> str:
         lines = [f"{self._scales.names[-1]} ="]

@@ -233,7 +233,7 @@ class Session:
         self,
         table: str,
         y: str,
-        x: Sequence[str],
+        x: str | Sequence[str],
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
@@ -242,10 +242,11 @@ class Session:
     ) -> Regression:
         """Explain a column by others: the line of least squares, with standard errors.
 
-        All columns are numbers with declared ranges; rows with a NULL in one of them are left out.
+        All columns are numbers with declared ranges, or conditions, which count as 0 and 1; rows with
+        a NULL in one of them are left out.
         """
         found = self.table(table)._rows.table
-        scales = Scales.of(found, y, [x] if isinstance(x, str) else list(x))
+        scales = Scales.of(found, y, x)
         asked = f"linear_regression({table!r}, {y!r}, x={list(scales.names[:-1])!r})"
         query = self._analysed(scales.plan(found), asked)
         cost = Cost(epsilon, rho, share, takes_error=False)

@@ -398,9 +398,21 @@ def _key(chains: Chains, column: ColumnSpec) -> Twin:
 
 def _aggregate(chains: Chains, unit: ColumnSpec | None) -> Twin:
     depth = chains.pick(0, 1, 1, 2)
-    match chains.below(9):
+    match chains.below(10):
         case 0:
             return Twin("pl.len()", "COUNT(*)")
+        case 9:
+            value = chains.bounded_number(chains.pick(0, 1))
+            polars, sql = chains.pick(
+                ("std()", "STDDEV({})"),
+                ("var(ddof=0)", "VAR_POP({})"),
+                ("skew()", "SKEWNESS_POP({})"),
+                ("skew(bias=False)", "SKEWNESS({})"),
+                ("kurtosis()", "KURTOSIS_POP({})"),
+                ("kurtosis(bias=False)", "KURTOSIS({})"),
+                ("kurtosis(fisher=False)", "KURTOSIS_POP({}) + 3"),
+            )
+            return Twin(f"{value.polars}.{polars}", sql.format(value.sql))
         case 8:
             value = chains.bounded_number(depth)
             polars, sql = chains.pick(

@@ -1040,7 +1040,10 @@ def _where(rows: Grammar) -> str:
     return " AND ".join(rows.about_a_column().text for _ in range(1 + rows.below(3)))
 
 
-_OF_ONE = ("VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "SKEWNESS", "KURTOSIS")
+_OF_ONE = (
+    *("VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "SKEWNESS", "KURTOSIS"),
+    *("SKEWNESS_POP", "KURTOSIS_POP"),
+)
 _OF_TWO = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
 
 

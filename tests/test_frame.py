@@ -96,6 +96,10 @@ CHAINS = [
     "t.select(pl.col('age').drop_nulls().len())",
     "t.select((pl.col('cost') > 5).sum(), share=pl.col('active').mean())",
     "t.select(ratio=pl.col('cost').sum() / pl.col('age').sum())",
+    "t.select(pl.col('cost').skew(), b=pl.col('cost').skew(bias=False))",
+    "t.select(pl.col('cost').kurtosis(), b=pl.col('cost').kurtosis(bias=False))",
+    "t.select(pl.col('cost').kurtosis(fisher=False), b=pl.col('cost').kurtosis(fisher=False, bias=False))",
+    "t.select(pl.col('change').filter(pl.col('age') > 20).skew())",
     "t.select(r=pl.when(pl.len() > 3).then(pl.col('age').sum()).otherwise(0))",
     "t.select((pl.col('cost').sum() / pl.len()).round(2).alias('mean'))",
     "t.group_by('ward').len().sort('ward')",
@@ -231,6 +235,24 @@ def test_cut_has_the_labels_of_polars(
     assert set(every.cast(pl.String)) <= set(ours["bin"])  # empty bins are there, too
 
 
+ENDLESS = [[float("nan")], [float("-inf"), 3.0], [3.0, float("inf")], [7, 3]]
+
+
+@pytest.mark.filterwarnings("ignore:`cut` is deprecated", "ignore:.*experimental")
+@pytest.mark.parametrize("breaks", ENDLESS, ids=str)
+@pytest.mark.parametrize("method", ["cut", "bin_intervals"])
+def test_breaks_that_do_not_rise_from_number_to_number_are_refused(
+    visits: dp.Frame, breaks: list[float], method: str
+) -> None:
+    if not hasattr(pl.Expr, method):
+        pytest.skip("newer Polars only")
+    options = {} if method == "cut" else {"labels": False}
+    with pytest.raises(dp.QueryError, match=r"a break is NaN|rising breaks") as refusal:
+        visits.group_by(getattr(pl.col("cost"), method)(breaks, **options)).len()
+    fixed = eval(refusal.value.fix, {"pl": pl})
+    assert visits.group_by(fixed).len().query()
+
+
 @pytest.mark.filterwarnings("ignore:.*experimental")
 @pytest.mark.skipif(not hasattr(pl.Expr, "bin_intervals"), reason="newer Polars only")
 @pytest.mark.parametrize("right_closed", [False, True])
@@ -289,8 +311,14 @@ REFUSED = [
     ("t.select(pl.col('id').sum())", 'pl.col("id").sum()', "no bounds"),
     ("t.select(pl.col('agee').sum())", 'pl.col("agee")', "did you mean age?"),
     ("t.select(pl.col('tags').count())", 'pl.col("tags")', "cannot be used"),
-    ("t.filter(pl.col('active').bitwise_and())", "bitwise_and()", "not known"),
-    ("t.filter(pl.col('active').all())", "all()", "not known"),
+    ("t.filter(pl.col('active').bitwise_and())", "bitwise_and()", "every bit"),
+    ("t.filter(pl.col('active').all())", "all()", "one row decides"),
+    ("t.group_by('ward').agg(pl.len(), pl.col('active').any())", "any()", "one row decides"),
+    ("t.group_by('ward').len().select(pl.col('len').product())", "product()", "already"),
+    ("t.select(pl.len(), pl.col('cost').entropy().alias('k'))", "entropy()", "proven bound"),
+    ("t.select(pl.len(), pl.col('cost').sinh().alias('k'))", "sinh()", "not known"),
+    ("t.select(pl.len(), pl.col('cost').first().alias('k'))", "first()", "several rows"),
+    ("t.select(pl.corr('age', 'cost', method='spearman'))", 'method="spearman"', "ranks"),
     ("t.filter(pl.col('age').sin() > 0)", 'pl.col("age").sin()', "not known"),
     ("t.filter(pl.col('name').str.contains('a.c'))", 'str.contains("a.c")', "regular expression"),
     ("t.filter(pl.col('age').is_in(pl.col('change')))", "is_in", "not a constant"),
@@ -402,6 +430,11 @@ AGGREGATES = [
     ("pl.col('cost').var()", "VAR_SAMP"),
     ("pl.col('cost').var(ddof=0)", "VAR_POP"),
     ("pl.col('cost').std()", "STDDEV_SAMP"),
+    ("pl.col('cost').skew()", "SKEWNESS_POP"),
+    ("pl.col('cost').skew(bias=False)", "SKEWNESS"),
+    ("pl.col('cost').kurtosis()", "KURTOSIS_POP"),
+    ("pl.col('cost').kurtosis(fisher=False, bias=False)", "KURTOSIS"),
+    ("pl.col('ward').drop_nulls().approx_n_unique()", "COUNT"),
     ("pl.col('cost').min()", "MIN"),
     ("pl.col('cost').max()", "MAX"),
     ("pl.col('ward').mode()", "MODE"),
@@ -419,6 +452,34 @@ def test_aggregates_go_by_their_names_in_sql(visits: dp.Frame, code: str, name: 
     assert isinstance(summary, dp.Summary)
     ((_, call),) = aggregate_of(summary._table.plan()).aggregates
     assert call.name == name
+
+
+INSTEAD = [
+    ("pl.col('active').any()", "{}.sum(), part={}.mean()", 'pl.col("active")'),
+    ("(pl.col('age') > 30).all()", "{}.sum(), part={}.mean()", '(pl.col("age") > 30)'),
+    ("pl.col('age').bitwise_xor()", "({} % 2 == 1).sum()", 'pl.col("age")'),
+    ("pl.col('age').product()", "{}.clip(1, 1000).log().sum()", 'pl.col("age")'),
+    ("pl.corr('age', 'cost', method='spearman')", "{}", 'pl.corr(pl.col("age"), pl.col("cost"))'),
+]
+
+
+@pytest.mark.parametrize(("code", "instead", "value"), INSTEAD, ids=[code for code, *_ in INSTEAD])
+def test_what_is_offered_instead_of_an_aggregate_is_answered(
+    visits: dp.Frame, code: str, instead: str, value: str
+) -> None:
+    with pytest.raises(dp.QueryError) as refusal:
+        visits.select(eval(code, {"pl": pl}))
+    offered = instead.replace("{}", value)
+    assert all(part in refusal.value.fix for part in offered.split(", part="))
+    assert eval(f"t.select({offered})", {"t": visits, "pl": pl}).query()
+
+
+def test_aggregates_are_offered_for_one_that_is_not_measured(visits: dp.Frame) -> None:
+    with pytest.raises(dp.QueryError) as refusal:
+        visits.group_by("ward").agg(pl.col("cost").entropy())
+    offered = refusal.value.fix.removeprefix("use one of ").split(", ")
+    assert {"kurtosis", "mean", "skew", "sum"} < set(offered)
+    assert "abs" not in offered
 
 
 @pytest.mark.skipif(not hasattr(pl.Expr, "max_by"), reason="this Polars has no max_by")
@@ -461,6 +522,41 @@ def test_a_refusal_costs_nothing(session: dp.Session) -> None:
     with pytest.raises(dp.QueryError):
         session.table("visits").select(pl.col("cost").rank()).release(epsilon=1)
     assert session.spent == before
+
+
+# --- what Polars has, and private rows have not ---------------------------------------------------
+
+EVERY_COLUMN = ["count", "max", "mean", "median", "min", "n_unique", "null_count", "quantile"]
+EVERY_COLUMN += ["describe", "std", "sum", "var", "height"]
+
+
+@pytest.mark.parametrize("name", EVERY_COLUMN)
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+def test_what_aggregates_every_column_says_how_to_aggregate_some(
+    session: dp.Session, name: str, grouped: bool
+) -> None:
+    rows: Any = session.table("visits").filter(pl.col("age") > 3)
+    rows = rows.group_by("ward", "age") if grouped else rows
+    assert not hasattr(rows, name)
+    with pytest.raises(AttributeError, match="why: each aggregate is paid for") as refusal:
+        getattr(rows, name)()
+    fix = str(refusal.value).split("fix: ")[1]
+    assert eval(fix, {"session": session, "pl": pl}).query()
+    assert ".filter(" in fix
+
+
+def test_a_misspelt_method_is_told_the_ones_there_are(visits: dp.Frame) -> None:
+    for rows, name, meant in (
+        (visits, "filtre", "filter"),
+        (visits.group_by("ward"), "aggr", "agg"),
+    ):
+        with pytest.raises(AttributeError, match=f"did you mean {meant}?"):
+            getattr(rows, name)
+        with pytest.raises(AttributeError, match="use one of") as refusal:
+            rows.to_pandas()  # type: ignore[attr-defined]
+        offered = str(refusal.value).split("use one of ")[1].split(", ")
+        assert all(callable(getattr(rows, each)) for each in offered)
+    assert not hasattr(visits, "_ipython_display_")
 
 
 # --- what is shown --------------------------------------------------------------------------------

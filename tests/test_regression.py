@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,90 @@ def test_what_has_no_range_or_makes_no_sense_is_refused(y: str, x: list[str]) ->
     with pytest.raises(dp.UserError):
         session.linear_regression("t", y, x=x, epsilon=0.5)
     assert session.spent.releases == 0
+
+
+MIXED = table(40, 1).with_columns(
+    pl.lit(date(2024, 5, 1)).alias("day"),
+    pl.lit(datetime(2024, 5, 1, 12)).alias("at"),
+    (pl.col("a") > 40).alias("old"),
+    pl.lit("w").alias("word"),
+)
+MIXED_RANGES = {
+    **RANGES,
+    "day": dp.Range(date(2024, 1, 1), date(2024, 12, 31)),
+    "at": dp.Range(datetime(2024, 1, 1), datetime(2025, 1, 1)),
+    "word": dp.Keys(["v", "w"]),
+}
+
+
+def mixed() -> dp.Session:
+    session = dp.Session(dp.Budget(epsilon=10**4))
+    session.register("t", MIXED, columns=MIXED_RANGES)
+    return session
+
+
+@pytest.mark.parametrize("x", [None, 3, [3], [["a"]], [None], pl.Series(["a", "a"])], ids=repr)
+def test_what_names_no_columns_is_refused_with_ones_that_it_may_name(x: Any) -> None:
+    session = mixed()
+    with pytest.raises(dp.ParameterError, match="each named once") as refusal:
+        session.linear_regression("t", "y", x=x, epsilon=1)
+    assert eval(refusal.value.fix, {"session": session}).coefficients
+
+
+def test_a_misspelt_column_is_not_one_without_a_range() -> None:
+    session = mixed()
+    with pytest.raises(dp.QueryError, match="did you mean 'old'") as refusal:
+        session.linear_regression("t", "y", x=["a", "olds"], epsilon=1)
+    assert 'x=["a", "old"]' in refusal.value.fix
+    assert not isinstance(refusal.value, dp.UnboundedError)
+    assert eval(refusal.value.fix, {"session": session}).coefficients
+    with pytest.raises(dp.QueryError, match="'zzz' is not a column") as refusal:
+        session.linear_regression("t", "y", x=["zzz"], epsilon=1)
+    assert eval(refusal.value.fix, {"session": session}).coefficients
+
+
+@pytest.mark.parametrize(("name", "new"), [("day", "days"), ("at", "days"), ("word", "flag")])
+def test_what_is_no_number_is_refused_with_a_number_that_it_can_be(name: str, new: str) -> None:
+    session = mixed()
+    with pytest.raises(dp.QueryError, match="not a number") as refusal:
+        session.linear_regression("t", "y", x=[name], epsilon=1)
+    made = refusal.value.fix.replace("...", '"other"')
+    if new == "days":  # beside the ranges that were there
+        made = made.replace('columns={"days"', 'columns={**RANGES, "days"')
+    else:
+        made = made.removesuffix(")") + ", columns=RANGES)"
+    eval(made, {"session": session, "data": MIXED, "dp": dp, "pl": pl, "RANGES": RANGES})
+    assert new in session.linear_regression("other", "y", x=[new], epsilon=1).coefficients
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_condition_counts_as_0_and_1(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    monkeypatch.setattr(Law, "draw", lambda self, n, source: np.zeros(n, dtype=np.int64))
+    session = dp.Session(dp.Budget(epsilon=100))
+    session.register("t", MIXED, columns=RANGES, engine=engine)
+    found = session.linear_regression("t", "y", x=["old"], epsilon=1)
+    old, young = (MIXED.filter(pl.col("old") == which)["y"].mean() for which in (True, False))
+    assert found.coefficients == pytest.approx(
+        {"intercept": young, "old": old - young},  # type: ignore[operator]
+        rel=1e-4,
+    )
+    assert found.predict(MIXED.select("old").head(2)).null_count() == 0
+
+
+def test_a_frame_that_the_line_says_nothing_of_is_refused() -> None:
+    line = fitted(table(200, 1), {"epsilon": 1})
+    for frame, said in (
+        (pl.DataFrame({"aa": [3], "b": [1]}), "has no column 'a'"),
+        (pl.DataFrame({"a": ["3"], "b": [1]}), "not a number"),
+    ):
+        with pytest.raises(dp.ParameterError, match=said) as refusal:
+            line.predict(frame)
+        predict = {"predict": line.predict, "frame": frame, "pl": pl}
+        assert len(eval(refusal.value.fix, predict)) == 1
+    for other in ({"a": [3], "b": [1]}, table(3, 1).lazy(), None):
+        with pytest.raises(dp.ParameterError, match="not a polars DataFrame") as refusal:
+            line.predict(other)
+        assert len(eval(refusal.value.fix, {"predict": line.predict, "pl": pl})) == 1
 
 
 def test_a_projected_matrix_is_nearer_to_every_gram_matrix() -> None:

@@ -1,4 +1,4 @@
-"""VAR and STDDEV, of a population or a sample; SKEWNESS and KURTOSIS."""
+"""VAR and STDDEV, SKEWNESS and KURTOSIS, each of a population or a sample."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ _NAMES = {
     "STDDEV_SAMP": "STDDEV_SAMP",
     "STDDEV_POP": "STDDEV_POP",
     "SKEWNESS": "SKEWNESS",
+    "SKEWNESS_POP": "SKEWNESS_POP",
     "KURTOSIS": "KURTOSIS",
+    "KURTOSIS_POP": "KURTOSIS_POP",
 }
 
-_POWERS = {"SKEWNESS": 3, "KURTOSIS": 4}
+_POWERS = {"SKEWNESS": 3, "SKEWNESS_POP": 3, "KURTOSIS": 4, "KURTOSIS_POP": 4}
 _FEWEST = {"VAR_POP": 1, "STDDEV_POP": 1, "SKEWNESS": 3, "KURTOSIS": 4}
 """Rows below which there is no value: two, unless it stands here."""
 
@@ -172,19 +174,28 @@ def _sample_variance(count: pl.Expr, moments: list[pl.Expr], half_width: float) 
 
 
 def _skewness(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
-    """The adjusted Fisher-Pearson coefficient, as DuckDB computes it."""
     # One row apart from all others, which are equal, is as skewed as it gets (Wilkins 1944).
     most = (count - 2) / (count - 1).sqrt()
-    plain = (moments[1] / moments[0] ** 1.5).clip(-most, most)
+    return (moments[1] / moments[0] ** 1.5).clip(-most, most)
+
+
+def _sample_skewness(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
+    """The adjusted Fisher-Pearson coefficient, as DuckDB computes it."""
+    plain = _skewness(count, moments, half_width)
     return plain * (count * (count - 1)).sqrt() / (count - 2)
 
 
 def _kurtosis(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
-    """The excess kurtosis with the correction for samples, as DuckDB computes it."""
+    """The excess kurtosis: that of a normal distribution is 0."""
     # Two values, equally often, are the flattest; one row apart is the other extreme.
     most = count - 2 + 1 / (count - 1)
-    plain = (moments[2] / moments[0] ** 2).clip(1, most)
-    return (count - 1) / ((count - 2) * (count - 3)) * ((count + 1) * plain - 3 * (count - 1))
+    return (moments[2] / moments[0] ** 2).clip(1, most) - 3
+
+
+def _sample_kurtosis(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
+    """The excess kurtosis with the correction for samples, as DuckDB computes it."""
+    plain = _kurtosis(count, moments, half_width)
+    return (count - 1) / ((count - 2) * (count - 3)) * ((count + 1) * plain + 6)
 
 
 _FINISH: dict[str, Finish] = {
@@ -192,6 +203,8 @@ _FINISH: dict[str, Finish] = {
     "VAR_SAMP": _sample_variance,
     "STDDEV_POP": lambda *given: _variance(*given).sqrt(),
     "STDDEV_SAMP": lambda *given: _sample_variance(*given).sqrt(),
-    "SKEWNESS": _skewness,
-    "KURTOSIS": _kurtosis,
+    "SKEWNESS": _sample_skewness,
+    "SKEWNESS_POP": _skewness,
+    "KURTOSIS": _sample_kurtosis,
+    "KURTOSIS_POP": _kurtosis,
 }

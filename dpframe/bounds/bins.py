@@ -173,8 +173,8 @@ def _given(call: Call, domain: Domain, given: Edges) -> Edges:
     if not fitting or not _rise(given):
         times = " without a time zone" if domain.type is Type.TIMESTAMP else ""
         raise ParameterError(
-            f"edges= for {_name(call)} are not at least two rising, finite values of its type,"
-            f" {domain.type.name}{times}{pointer(call.place)}",
+            f"edges= for {_name(call)} are not at least two rising values of its type, finite"
+            f" {domain.type.value}{times}{pointer(call.place)}",
             why="each bin reaches from one edge to the next",
             fix=edges_fix(call.place, domain.type),
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dpframe.errors import ParameterError, QueryError
+from dpframe.errors import ParameterError, QueryError, UnboundedError
 from dpframe.frontends.polars import PrivateRows
-from dpframe.plan.bins import HIGH, LOW, NO_WISH, OPTIONS, Closed, Wish, binned
-from dpframe.plan.domains import Domain
+from dpframe.plan.bins import HIGH, LOW, MOST_BINS, NO_WISH, OPTIONS, Closed, Wish, binned
+from dpframe.plan.domains import Domain, Type, number_of_values
 from dpframe.plan.exprs import AggregateCall, Column, Expr
 from dpframe.plan.nodes import Aggregate, Node, Project
 from dpframe.plan.shown import Axis, Shown
@@ -38,7 +39,7 @@ def histogram_plan(
             fix='closed="left": 18 is in the bin from 18 on',
         )
     _refuse_wishes(wish)
-    _refuse_misnamed(rows, columns, by, bins, edges)
+    _refuse_misnamed(rows, domain_of, columns, by, bins, edges)
     keys: list[tuple[str, Expr]] = [(f"k{i}", rows.columns[name]) for i, name in enumerate(by)]
     shown: list[tuple[str, Expr]] = [(name, Column(f"k{i}")) for i, name in enumerate(by)]
     own: list[tuple[str, str, int]] = []
@@ -47,13 +48,14 @@ def histogram_plan(
         prefix = f"{name}_" if len(columns) > 1 else ""
         given = edges.get(name) if isinstance(edges, Mapping) else edges
         domain = domain_of(expr)
-        if domain is not None and domain.values is not None and given is None:
+        others = isinstance(edges, Mapping) and given is not None  # bins= is for the other column
+        even = bins.get(name) if isinstance(bins, Mapping) else bins
+        if given is None and _is_listed(domain, even):
             keys.append((key, expr))
             shown.append((name, Column(key)))
             own.append((key, name, 1))
             continue
-        others = isinstance(edges, Mapping) and given is not None  # bins= is for the other column
-        even = bins.get(name) if isinstance(bins, Mapping) else bins
+        _refuse_unordered(rows, name, domain, even, given)
         keys.append((key, binned(expr, None if others else even, given, closed)))
         shown += [
             (f"{prefix}low", Column(f"{LOW}{key}")),
@@ -69,6 +71,41 @@ def histogram_plan(
     outputs = zip(names, [*(expr for _, expr in shown), Column("a0")], strict=True)
     found = Shown(tuple(names[: len(by)]), tuple(axes), names[-1], wish)
     return Project(counted, tuple(outputs)), found
+
+
+def _is_listed(domain: Domain | None, bins: Any) -> bool:
+    """Whether each value has a bin of its own, as in SQL: values have no order, or are few."""
+    if domain is None or domain.values is not None or domain.type is Type.BOOL:
+        return domain is not None  # bins= is for the other column of a plane
+    size = number_of_values(domain)
+    return bins is None and size is not None and size <= MOST_BINS
+
+
+def _refuse_unordered(
+    rows: PrivateRows, name: str, domain: Domain | None, bins: Any, edges: Any
+) -> None:
+    """Refuse values that no bins can be made of, with what can be asked of them."""
+    if domain is None:
+        return
+    if edges is not None and domain.type in (Type.BOOL, Type.TEXT) and _is_listed(domain, None):
+        raise ParameterError(
+            f"edges= for {name}, which is a {domain.type.value}",
+            why="its values lie in no order; each has a bin of its own",
+            fix=_asked(rows, name, domain) or "leave edges= out",
+        )
+    if domain.type is Type.TEXT:
+        raise UnboundedError(
+            f"{name} is a text, and has no declared keys",
+            why="values that follow the data would tell of it, and text has no range",
+            fix=f'session.register(..., columns={{"{name}": dp.Keys(["a", "b"])}})',
+        )
+    if bins is None and edges is None and not domain.is_bounded:
+        raise UnboundedError(
+            f"{name} has neither edges nor a range to be cut into bins",
+            why="bins that follow the data would tell of it",
+            fix=f'edges=[0, 18, 65, 110], or session.register(..., columns={{"{name}":'
+            " dp.Range(low, high)}) and bins=20",
+        )
 
 
 def _refuse_wishes(wish: Wish) -> None:
@@ -92,8 +129,42 @@ def _unique(names: Sequence[str]) -> list[str]:
     return found
 
 
+def _asked(
+    rows: PrivateRows, name: str, domain: Domain | None, by: str | None = None
+) -> str | None:
+    """A histogram of a column that is answered, as code; None if the column has none."""
+    if domain is None or not (_is_listed(domain, None) or domain.is_bounded):
+        return None
+    options = "" if _is_listed(domain, None) and domain.type is not Type.INT else ", bins=20"
+    options += f', by="{by}"' if by else ""
+    if rows.columns[name] == Column(name) and name in rows.table.domains and rows.table.name:
+        return f'session.histogram("{rows.table.name}", "{name}"{options}, epsilon=0.1)'
+    return f'.histogram("{name}"{options})'
+
+
+def _meant(
+    rows: PrivateRows,
+    domain_of: Callable[[Expr], Domain | None],
+    near: str | None,
+    other: str | None,
+) -> str:
+    """The histogram that a misspelt name was meant for, or one of another column.
+
+    Where the name is of a group, `other` is the column whose bins are counted.
+    """
+    domains = {name: domain_of(expr) for name, expr in rows.columns.items()}
+    if other is not None and near is not None and near != other and _is_listed(domains[near], 20):
+        found = _asked(rows, other, domains.get(other), near) if other in domains else None
+        if found is not None:
+            return found
+    first = [near] if near is not None and other is None else []
+    asked = (_asked(rows, name, domains[name]) for name in (*first, *domains))
+    return next((code for code in asked if code is not None), "check the name")
+
+
 def _refuse_misnamed(
     rows: PrivateRows,
+    domain_of: Callable[[Expr], Domain | None],
     columns: Sequence[str],
     by: Sequence[str],
     bins: int | Mapping[str, int] | None,
@@ -106,13 +177,14 @@ def _refuse_misnamed(
             why="bins lie on a line or in a plane; more columns have hardly any rows per bin",
             fix='one column, or two: ["age", "cost"]; by= names further groups',
         )
-    for name in (*columns, *by):
+    for i, name in enumerate((*columns, *by)):
         if not isinstance(name, str) or name not in rows.columns:
+            near = next(iter(difflib.get_close_matches(str(name), rows.columns, n=1)), None)
             raise QueryError(
-                f"{name!r} is not a column of {table.name}",
+                f"{name!r} is not a column of {table.name}"
+                + (f"; did you mean {near!r}?" if near else ""),
                 why=f"its columns are {', '.join(rows.columns)}",
-                fix=f'session.histogram("{table.name}", "{next(iter(rows.columns))}", bins=20,'
-                " epsilon=0.1)",
+                fix=_meant(rows, domain_of, near, columns[0] if i >= len(columns) else None),
             )
         expr = rows.columns[name]
         if isinstance(expr, Column) and expr.name not in table.domains:

@@ -19,6 +19,7 @@ from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_histograms import is_hist, read_hist
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
+from dpframe.frontends.polars_unknown import UNMEASURED
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, columns_of
 from dpframe.plan.nodes import (
     HIDDEN,
@@ -269,7 +270,7 @@ class NoisyTable:
                 if name not in self.columns:
                     raise no_such_column(term, name, self.columns)
                 return self.columns[name]
-            if is_aggregate(term):
+            if is_aggregate(term) or term.name in UNMEASURED:
                 raise polars_error(
                     term,
                     "aggregates a table that is aggregated already",

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from dpframe.frontends.polars_exprs import TermReader
+from dpframe.frontends.polars_exprs import TermReader, options_text
 from dpframe.frontends.polars_json import Term
-from dpframe.frontends.polars_text import SQL_AGGREGATES, PolarsOrigin, polars_error
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction
+from dpframe.frontends.polars_text import SQL_AGGREGATES, PolarsOrigin, code_of, polars_error
+from dpframe.frontends.polars_unknown import UNMEASURED
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction, literal
 
 _POPULATION = {"var": "VAR_POP", "std": "STDDEV_POP", "cov": "COVAR_POP"}
 """What they are where `ddof=0`; otherwise they are of a sample."""
 
-_HARMLESS_OPTIONS = {"propagate_nans", "include_nulls", "ddof", "method", "maintain_order"}
-"""Options that are read below, or say nothing here: there is no NaN, and a mode has no order."""
+_READ_OPTIONS = {"include_nulls", "ddof", "method", "bias", "fisher"}
+_HARMLESS_OPTIONS = {"propagate_nans", "maintain_order"}
+"""Options that say nothing here: there is no NaN, and a mode has no order."""
+
+_NORMAL_KURTOSIS = 3
+"""What `kurtosis(fisher=False)` adds: then a normal distribution has this one, and not 0."""
 
 
 def is_aggregate(term: Term) -> bool:
@@ -22,8 +28,8 @@ def is_aggregate(term: Term) -> bool:
 
 
 def has_aggregate(term: Term) -> bool:
-    """Whether there is an aggregate anywhere in a term."""
-    return any(is_aggregate(each) for each in _walk(term))
+    """Whether there is an aggregate anywhere in a term, be it one that is refused."""
+    return any(is_aggregate(each) or each.name in UNMEASURED for each in _walk(term))
 
 
 def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
@@ -36,11 +42,18 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
             fix=".select(pl.col(x).hist(bin_count=20)), and compute on its columns afterwards;"
             " .hist(bin_count=20).cum_sum() adds cumulative counts",
         )
-    unread = set(term.options) - _HARMLESS_OPTIONS
+    if term.name == "corr" and "method" in term.options:
+        raise polars_error(
+            term,
+            "correlations of ranks are not measured",
+            why="one row can move the ranks of all others, which noise would not cover",
+            fix=code_of(replace(term, options={})),
+        )
+    unread = set(term.options) - _READ_OPTIONS - _HARMLESS_OPTIONS
     if unread:
         raise polars_error(
             term,
-            f"{', '.join(sorted(unread))} is not understood here",
+            f"{options_text(unread)} is not understood here",
             why="ignoring a part of an aggregate would answer another question",
             fix="write it without",
         )
@@ -60,9 +73,9 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
             return AggregateCall("COUNT", (), where=where, place=place)
         case "count":
             return AggregateCall("COUNT", (value,), where=where, place=place)
-        case "n_unique" if dropped:
+        case "n_unique" | "approx_n_unique" if dropped:
             return AggregateCall("COUNT", (value,), distinct=True, where=where, place=place)
-        case "n_unique":
+        case "n_unique" | "approx_n_unique":
             return AggregateCall("N_UNIQUE", (value,), where=where, place=place)
         case "null_count":
             where = conjunction((*conditions, missing))
@@ -70,6 +83,9 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
         case "quantile":
             name = "QUANTILE_CONT" if term.options["method"] == "Linear" else "QUANTILE_DISC"
             return AggregateCall(name, (value, rows.read(term.inputs[1])), where=where, place=place)
+        case "skew" | "kurtosis":
+            name = SQL_AGGREGATES[term.name] + ("_POP" if term.options["bias"] else "")
+            return AggregateCall(name, (value,), where=where, place=place)
     others = tuple(rows.read(each) for each in term.inputs[1:])
     name = SQL_AGGREGATES[term.name]
     if term.options.get("ddof", 1) == 0:
@@ -130,8 +146,10 @@ def group_leaf(
             ]  # of values that are equally frequent, Polars has all; we have one
         if is_aggregate(term):
             call = aggregate_call(term, rows)
-            name = aggregates.setdefault(call, f"a{len(aggregates)}")
-            return Column(name, call.place)
+            column = Column(aggregates.setdefault(call, f"a{len(aggregates)}"), call.place)
+            if term.name == "kurtosis" and not term.options["fisher"]:
+                return Call("plus", (column, literal(_NORMAL_KURTOSIS)), place=call.place)
+            return column
         if term.name == "col":
             rows.read(term)  # a column that is not there is the first thing to say
             name = term.options["name"]

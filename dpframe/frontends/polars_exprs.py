@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -13,6 +12,7 @@ from dpframe.errors import QueryError
 from dpframe.frontends.polars_functions import READERS
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
+from dpframe.frontends.polars_unknown import ROW_BY_ROW, unknown
 from dpframe.plan.exprs import Call, Expr, Literal, literal
 
 _DEEPEST = 100
@@ -69,10 +69,7 @@ _FIELDS = {
     "dt.second": "second",
 }
 
-
-_ROW_BY_ROW = (
-    "each function needs proven bounds, and the same meaning on every engine, one row at a time"
-)
+_KNOWN = sorted({*_PLAIN, *_FIELDS, *READERS, *_CONNECTED} - {"lit", "when"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +118,11 @@ class Step:
             options, reader = READERS[name]
             self.expect(None, *options)
             return reader(self)
-        raise _unknown(term)
+        raise unknown(term, _KNOWN)
 
     # --- what readers use ------------------------------------------------------------------------
 
-    def error(self, what: str, *, why: str = _ROW_BY_ROW, fix: str) -> QueryError:
+    def error(self, what: str, *, why: str = ROW_BY_ROW, fix: str) -> QueryError:
         """An error about this term."""
         return polars_error(self.term, what, why=why, fix=fix)
 
@@ -134,7 +131,7 @@ class Step:
         unread = set(self.term.options) ^ set(options)
         if unread or (count is not None and len(self.term.inputs) != count):
             raise self.error(
-                f"{', '.join(sorted(unread)) or 'the number of inputs'} is not understood here",
+                f"{options_text(unread) or 'the number of inputs'} is not understood here",
                 why="ignoring a part of an expression would answer another question",
                 fix="write it without",
             )
@@ -182,6 +179,11 @@ class Step:
         return args[0] if len(args) == 1 else self.call(function, *args)
 
 
+def options_text(names: Iterable[str]) -> str:
+    """Options in an error; `unread` is what stands for those that could not be made out."""
+    return ", ".join(sorted("a part of it" if name == "unread" else name for name in names))
+
+
 def _literal(value: Any, term: Term) -> Literal:
     known = value is None or isinstance(value, bool | int | float | str | date)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -196,46 +198,3 @@ def _literal(value: Any, term: Term) -> Literal:
             fix="write one of those",
         )
     return literal(value, PolarsOrigin(term))
-
-
-def _unknown(term: Term) -> QueryError:
-    known = sorted({*_PLAIN, *_FIELDS, *READERS, *_CONNECTED} - {"lit", "when"})
-    near = difflib.get_close_matches(term.name, known, n=1, cutoff=0.75)
-    if term.name in ACROSS_ROWS:
-        return polars_error(
-            term,
-            f"{term.name} looks at several rows",
-            why="one row could change the values of many others, which noise would not cover",
-            fix=_INSTEAD.get(term.name, "aggregate instead: .group_by(...).agg(...)"),
-        )
-    return polars_error(
-        term,
-        f"{term.name} is not known" + (f"; {near[0]} is" if near else ""),
-        why=_ROW_BY_ROW,
-        fix=f"use one of {', '.join(known)}",
-    )
-
-
-ACROSS_ROWS = {
-    *("over", "rank", "shift", "diff", "pct_change", "sort", "sort_by", "slice", "head", "tail"),
-    *("is_unique", "is_first_distinct", "is_last_distinct", "rolling", "top_k", "bottom_k", "get"),
-    *("cum_sum", "cum_count", "cum_min", "cum_max", "cum_prod", "interpolate", "reverse", "unique"),
-    *("fill_null_with_strategy", "qcut", "bin_quantiles", "bin_ranks", "is_duplicated", "shuffle"),
-    *("explode", "implode", "ewm_mean", "rle", "rle_id", "drop_nulls", "drop_nans", "filter"),
-    *("value_counts", "arg_sort", "arg_unique", "arg_max", "arg_min", "sample", "search_sorted"),
-    *("mode", "first", "last", "agg_groups", "backward_fill", "forward_fill", "gather"),
-    *("top_k_by", "max_by", "min_by"),
-}
-"""Functions whose value in one row depends on other rows."""
-
-_BEST = (
-    'for the best group: .group_by("ward").agg(pl.len()).top_k(1, by="len").select("ward");'
-    ' for the most frequent value: .select(pl.col("ward").mode())'
-)
-_INSTEAD = {
-    "cum_sum": "of bins: .select(pl.col(x).hist(bin_count=20).cum_sum())",
-    "value_counts": '.group_by("ward").len().sort("len", descending=True)',
-    **dict.fromkeys(("arg_max", "arg_min", "first", "gather", "get", "last", "max_by"), _BEST),
-    **dict.fromkeys(("min_by", "slice", "sort_by", "top_k_by"), _BEST),
-}
-"""What to write instead of them, where it is known."""

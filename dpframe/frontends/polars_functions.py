@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dpframe.frontends.polars_strings import STRINGS
+from dpframe.frontends.polars_text import operand_code
 from dpframe.plan.exprs import Expr, literal
 
 if TYPE_CHECKING:
@@ -203,6 +204,7 @@ def _cut(step: Step) -> Expr:
     breaks, labels, left_closed = options["breaks"], options["labels"], options["left_closed"]
     if options["include_breaks"]:
         raise step.error("include_breaks makes a struct", fix="cut([...]) without include_breaks")
+    _refuse_endless(step, breaks)
     if labels is None:
         ends = ["-inf", *map(_plain, breaks), "inf"]
         left, right = "[)" if left_closed else "(]"
@@ -217,6 +219,7 @@ def _bin_intervals(step: Step) -> Expr:
         raise step.error(
             "include_intervals makes a struct", fix="bin_intervals([...], labels=False)"
         )
+    _refuse_endless(step, breaks)
     named = list(range(len(breaks) + 1)) if labels is None else labels
     return _binned(step, breaks, named, closed_right=options["right_closed"])
 
@@ -227,11 +230,31 @@ def _plain(number: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def _refuse_endless(step: Step, breaks: list[Any]) -> None:
+    kept = [b for b in breaks if b is not None and (not isinstance(b, float) or math.isfinite(b))]
+    if len(kept) < len(breaks):
+        raise step.error(
+            "a break is NaN, infinite or None",
+            why="a break lies between two bins; the first and the last one have no end anyway",
+            fix=_cut_at(step, sorted(set(kept)) or [0, 10]),
+        )
+
+
+def _cut_at(step: Step, breaks: list[Any], *labels: str) -> str:
+    """The same bins with other breaks, as code."""
+    given = [f"labels={list(labels)}"] if labels else []
+    if step.term.name != "cut" and not labels:
+        given = ["labels=False"]
+    value = operand_code(step.term.inputs[0])
+    return f"{value}.{step.term.name}({', '.join([repr(breaks), *given])})"
+
+
 def _binned(step: Step, breaks: list[Any], labels: list[Any], *, closed_right: bool) -> Expr:
     if len(labels) != len(breaks) + 1 or any(a >= b for a, b in itertools.pairwise(breaks)):
         raise step.error(
             "needs rising breaks, and one label more than breaks",
-            fix='cut([0, 10], labels=["a", "b", "c"])',
+            why="each bin reaches from one break to the next, and has a label",
+            fix=_cut_at(step, [0, 10], "a", "b", "c"),
         )
     value, symbol = step.first(), "less_equal" if closed_right else "less"
     args: list[Expr] = [step.call("is_null", value), step.literal(None)]

@@ -249,6 +249,11 @@ def _named(function: Any) -> tuple[str, dict[str, Any]]:
     if kind == "Strptime":
         dtype, how = body
         return "strptime", {"dtype": _dtype(dtype), "format": how["format"], "exact": how["exact"]}
+    if kind == "Skew":
+        return "skew", {"bias": body}
+    if kind == "Kurtosis":
+        fisher, bias = body
+        return "kurtosis", {"fisher": fisher, "bias": bias}
     return _snake(kind), dict(body) if isinstance(body, dict) else {"value": body}
 
 
@@ -257,6 +262,8 @@ def _correlation(method: Any) -> tuple[str, dict[str, Any]]:
         return "corr", {}
     if isinstance(method, dict) and "Covariance" in method:
         return "cov", {"ddof": method["Covariance"]}
+    if isinstance(method, dict) and "SpearmanRank" in method:
+        return "corr", {"method": "spearman"}
     return "corr", {"unread": True}
 
 

@@ -56,10 +56,18 @@ _SHOWN = {
     "cut": ("breaks",),
     "bin_intervals": ("breaks",),
     "hist": (),
-    "std": (),
-    "var": (),
 }
 """Options that are shown, in order, as positional arguments; others are left out."""
+
+_USUAL: dict[str, dict[str, Any]] = {
+    "corr": {"method": "pearson"},
+    "cov": {"ddof": 1},
+    "kurtosis": {"fisher": True, "bias": True},
+    "skew": {"bias": True},
+    "std": {"ddof": 1},
+    "var": {"ddof": 1},
+}
+"""Options that are shown by their names, where they are not what Polars takes them for."""
 
 
 def code_of(term: Term) -> str:
@@ -76,27 +84,36 @@ def code_of(term: Term) -> str:
     if name == "lit":
         return f"pl.lit({_constant(term.options['value'])})"
     if name in _SYMBOLS and len(inputs) >= 2:
-        return f" {_SYMBOLS[name]} ".join(_operand(each, i) for i, each in enumerate(inputs))
+        return f" {_SYMBOLS[name]} ".join(operand_code(each, i) for i, each in enumerate(inputs))
     if name == "neg":
-        return f"-{_operand(inputs[0])}"
+        return f"-{operand_code(inputs[0])}"
     if name == "not_":
-        return f"~{_operand(inputs[0])}"
+        return f"~{operand_code(inputs[0])}"
     if name == "when" and len(inputs) == 3:
         return _when(term)
     if not inputs:
         return f"pl.{name}()"
     if name in _FUNCTIONS:
-        return f"pl.{name}({', '.join(map(_expression, inputs))})"
-    shown = [_operand(inputs[0]), *map(_argument, inputs[1:])]
+        return f"pl.{name}({', '.join([*map(_expression, inputs), *_unusual(term)])})"
+    shown = [operand_code(inputs[0]), *map(_argument, inputs[1:])]
     if name == "cast":
         return f"{shown[0]}.cast(pl.{term.options['dtype']})"
     if name == "hist" and term.options.get("bin_count") is not None:
         shown.append(f"bin_count={term.options['bin_count']}")
     shown += [_constant(term.options[key]) for key in _SHOWN.get(name, ()) if key in term.options]
-    return f"{shown[0]}.{name}({', '.join(shown[1:])})"
+    return f"{shown[0]}.{name}({', '.join([*shown[1:], *_unusual(term)])})"
 
 
-def _operand(term: Term, position: int = 0) -> str:
+def _unusual(term: Term) -> list[str]:
+    """The options that are not as usual, as keyword arguments."""
+    return [
+        f"{key}={_constant(term.options[key])}"
+        for key, usual in _USUAL.get(term.name, {}).items()
+        if term.options.get(key, usual) != usual
+    ]
+
+
+def operand_code(term: Term, position: int = 0) -> str:
     """An operand, in parentheses where it is an operation itself; constants stand bare."""
     if term.name == "lit" and position:
         return _constant(term.options["value"])
@@ -139,6 +156,7 @@ SQL_AGGREGATES = {
     "count": "COUNT",
     "len": "COUNT",
     "n_unique": "COUNT",
+    "approx_n_unique": "COUNT",
     "null_count": "COUNT",
     "sum": "SUM",
     "mean": "AVG",
@@ -150,6 +168,8 @@ SQL_AGGREGATES = {
     "hist": "HISTOGRAM",
     "var": "VAR_SAMP",
     "std": "STDDEV_SAMP",
+    "skew": "SKEWNESS",
+    "kurtosis": "KURTOSIS",
     "corr": "CORR",
     "cov": "COVAR_SAMP",
 }

@@ -195,7 +195,15 @@ def refuse_unread(node: exp.Expression, read: set[str], statement: str) -> None:
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a node is an aggregate, with its FILTER or without."""
     known = isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup)
-    return known or is_any_value(node) or is_histogram(node)
+    return known or is_any_value(node) or is_histogram(node) or is_shape(node)
+
+
+def is_shape(node: exp.Expression) -> bool:
+    """Whether a node is an aggregate that the parser has no kind of its own for."""
+    return isinstance(node, exp.Anonymous) and node.name.upper() in _SHAPES
+
+
+_SHAPES = ("KURTOSIS_POP", "SKEWNESS_POP")
 
 
 def is_histogram(node: exp.Expression) -> bool:

@@ -74,7 +74,8 @@ def binned(
     if (bins is None) == (edges is None):
         raise ParameterError(
             f"a histogram of {called} takes either bins= or edges={pointer(place)}",
-            why="only columns with declared keys have bins of their own",
+            why=f"only keys, conditions, and up to {MOST_BINS:,} whole numbers or days have bins of"
+            " their own",
             fix=f"{bins_fix(place)}, or {edges_fix(place)}",
         )
     if edges is not None:

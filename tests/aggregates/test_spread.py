@@ -21,7 +21,7 @@ def test_moments_of_one_column_share_their_parts() -> None:
     session.register("t", GROUP, columns={"x": dp.Range(0, 10, nullable=False)})
     asked = "SELECT AVG(x), VAR_SAMP(x), STDDEV_POP(x), COUNT(*), COUNT(x) FROM t"
     assert len(layout_for(session.query(asked)._compiled, 1).parts) == 3
-    more = "SELECT VAR_POP(x), SKEWNESS(x), KURTOSIS(x), SUM(x) FROM t"
+    more = f"SELECT VAR_POP(x), SKEWNESS(x), KURTOSIS(x), {SHAPES}, SUM(x) FROM t"
     assert len(layout_for(session.query(more)._compiled, 1).parts) == 5
 
 
@@ -37,6 +37,7 @@ def answer(
 
 
 ALL = "VAR_POP(x), VAR_SAMP(x), STDDEV_POP(x), STDDEV(x), SKEWNESS(x), KURTOSIS(x)"
+SHAPES = "SKEWNESS_POP(x), KURTOSIS_POP(x)"
 
 
 def test_too_few_rows_have_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,6 +50,18 @@ def test_too_few_rows_have_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_constant_has_no_variance_and_no_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer(monkeypatch, ALL, [3.0] * 5) == (0.0, 0.0, 0.0, 0.0, None, None)
+
+
+def test_the_shape_of_a_population_needs_two_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer(monkeypatch, SHAPES, []) == (None, None)
+    assert answer(monkeypatch, SHAPES, [3.0]) == (None, None)
+    assert answer(monkeypatch, SHAPES, [3.0] * 5) == (None, None)
+    assert answer(monkeypatch, SHAPES, [3.0, 5.0]) == (0.0, -2.0)
+    values = [1.0, 2.0, 4.0, 9.0]
+    plain = pl.Series(values)
+    assert answer(monkeypatch, SHAPES, [*values, None]) == pytest.approx(
+        (plain.skew(), plain.kurtosis()), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("noise", [-(10**12), -3, 3, 10**12])

@@ -40,6 +40,45 @@ def session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return opened
 
 
+@pytest.mark.parametrize("column", ["old", "age", "day", "ward"])
+def test_few_values_have_bins_of_their_own_as_in_sql(column: str) -> None:
+    opened = dp.Session(dp.Budget(epsilon=10))
+    frame = TABLE.with_columns(old=pl.col("age") > 60)
+    opened.register("t", frame, columns=COLUMNS)
+    in_sql = opened.sql(f"SELECT HISTOGRAM({column}) FROM t", epsilon=1)
+    called = opened.histogram("t", column)  # the same question, so that it costs nothing
+    assert called.frame.rows() == in_sql.frame.rows()
+    assert called.loss == dp.Loss.none()
+    plane = opened.table("t").histogram([column, "x"], bins={"x": 4}).release(epsilon=1)
+    assert plane.frame.columns == [column, "x_low", "x_high", "count"]
+
+
+def test_a_condition_beside_bins_has_two_of_its_own(session: dp.Session) -> None:
+    rows = session.table("t").with_columns(old=pl.col("age") > 60)
+    plane = rows.histogram(["old", "x"], bins=4).release(epsilon=1).frame
+    assert set(plane["old"].to_list()) == {False, True, None}
+    assert plane["count"].sum() == TABLE["x"].count()
+
+
+MISSPELT = [
+    (("agee",), {"bins": 20}, "did you mean 'age'", '"age", bins=20'),
+    (("wards",), {}, "did you mean 'ward'", '"ward", epsilon'),
+    (("fre",), {"bins": 20}, "did you mean 'free'", '"age", bins=20'),  # which has no range
+    (("zzz",), {"bins": 20}, "is not a column", '"age", bins=20'),
+    (("x",), {"bins": 5, "by": "war"}, "did you mean 'ward'", '"x", bins=20, by="ward"'),
+]
+
+
+@pytest.mark.parametrize(("asked", "options", "words", "fix"), MISSPELT)
+def test_a_misspelt_column_is_named_with_one_that_is_answered(
+    session: dp.Session, asked: Any, options: Any, words: str, fix: str
+) -> None:
+    with pytest.raises(dp.QueryError, match=words) as refusal:
+        session.histogram("t", *asked, epsilon=1, **options)
+    assert fix in refusal.value.fix
+    assert eval(refusal.value.fix, {"session": session}).frame.height
+
+
 @pytest.mark.parametrize("bins", [1, 2, 7, 11, 30])
 @pytest.mark.parametrize(("column", "ends"), [("age", (0, 110)), ("x", (-3, 3))])
 def test_equal_bins_are_those_of_numpy(
@@ -246,7 +285,11 @@ def test_what_is_done_to_the_rows_of_a_chain(session: dp.Session) -> None:
 @pytest.mark.parametrize(
     ("column", "options", "words"),
     [
-        ("age", {}, "takes either bins= or edges="),
+        ("x", {}, "takes either bins= or edges="),
+        ("wide", {}, "takes either bins= or edges="),
+        ("free", {}, "neither edges nor a range"),
+        ("text", {}, "has no declared keys"),
+        ("flag", {"edges": [0, 1]}, "each has a bin of its own"),
         ("age", {"bins": 5, "edges": [0, 1]}, "takes either bins= or edges="),
         ("age", {"bins": 0}, "bins=0 is not a whole number"),
         ("age", {"bins": True}, "bins=True is not a whole number"),
@@ -265,7 +308,7 @@ def test_what_is_done_to_the_rows_of_a_chain(session: dp.Session) -> None:
         ("age", {"edges": range(1002)}, "1,001 bins are too many"),
         ("age", {"edges": {"x": [0, 1]}}, "edges= names x"),
         ("age", {"bins": {"x": 5}}, "bins= names x"),
-        (["age", "x"], {"bins": {"x": 5}}, "takes either bins= or edges="),
+        (["age", "x"], {"bins": {"age": 5}}, "takes either bins= or edges="),
         (["age", "x"], {"bins": {"x": 5, "age": "3"}}, "bins='3' is not a whole number"),
         ("age", {"bins": 5, "closed": "both"}, "closed='both' is neither"),
         ("age", {"bins": 5, "by": "nobody"}, "'nobody' is not a column of t"),
@@ -278,8 +321,8 @@ def test_what_is_done_to_the_rows_of_a_chain(session: dp.Session) -> None:
         ([["age"]], {"bins": 5}, "is not a column of t"),
         (pl.col("age"), {"bins": 5}, "is not a column of t"),
         (["age", "x", "ward"], {"bins": 5}, "a histogram of 3 columns"),
-        ("text", {"bins": 5}, "text has no range to be cut into bins"),
-        ("text", {"edges": [0, 1]}, "are not at least two rising values"),
+        ("text", {"bins": 5}, "text is a text, and has no declared keys"),
+        ("text", {"edges": [0, 1]}, "text is a text, and has no declared keys"),
         ("listed", {"bins": 5}, "which cannot be used"),
         ("ward", {"cumulative": True}, "is for bins of one column"),
         ("ward", {"hierarchical": True}, "is for bins of one column"),
@@ -297,8 +340,10 @@ def test_what_is_no_histogram_is_refused_and_costs_nothing(
     column: str, options: dict[str, Any], words: str
 ) -> None:
     opened = dp.Session(dp.Budget(epsilon=1))
-    more = TABLE.with_columns(text=pl.lit("a"), listed=pl.concat_list(pl.lit(1)))
-    opened.register("t", more, columns=COLUMNS)
+    more = TABLE.with_columns(
+        text=pl.lit("a"), listed=pl.concat_list(pl.lit(1)), flag=pl.col("age") > 40, wide=pl.lit(7)
+    )
+    opened.register("t", more, columns={**COLUMNS, "wide": dp.Range(0, 1000)})
     with pytest.raises(dp.UserError, match=words) as caught:
         opened.histogram("t", column, epsilon=0.5, **options)
     assert caught.value.why

@@ -67,6 +67,11 @@ WRITTEN = [
     'pl.col("a") // 2 == 3',
     'pl.col("a").round(2)',
     'pl.corr(pl.col("a"), pl.col("b"))',
+    'pl.corr(pl.col("a"), pl.col("b"), method="spearman")',
+    'pl.cov(pl.col("a"), pl.col("b"), ddof=0)',
+    'pl.col("a").std(ddof=0)',
+    'pl.col("a").skew()',
+    'pl.col("a").kurtosis(fisher=False, bias=False)',
 ]
 
 

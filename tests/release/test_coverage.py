@@ -63,10 +63,15 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "N_UNIQUE": (Column("i"),),
     **dict.fromkeys(("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT"), (Y, X)),
     **dict.fromkeys(("REGR_R2", "REGR_AVGX", "REGR_AVGY"), (Y, X)),
-    **dict.fromkeys(("SUM", "AVG", "SKEWNESS", "KURTOSIS"), (X,)),
+    **dict.fromkeys(("SUM", "AVG"), (X,)),
+    **dict.fromkeys(("SKEWNESS", "SKEWNESS_POP", "KURTOSIS", "KURTOSIS_POP"), (X,)),
     **dict.fromkeys(("VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP"), (X,)),
 }
-IN_DUCKDB = {"N_UNIQUE": "COUNT(DISTINCT i)", "COUNT_IF": "COUNT_IF(x > 4)"}
+IN_DUCKDB = {
+    "N_UNIQUE": "COUNT(DISTINCT i)",
+    "COUNT_IF": "COUNT_IF(x > 4)",
+    "SKEWNESS_POP": "SKEWNESS(x) * (COUNT(x) - 2) / SQRT(COUNT(x) * (COUNT(x) - 1))",
+}
 WHOLE = ("COUNT", "COUNT_IF", "N_UNIQUE")
 """Whole numbers: one more or less jumps over 95%, so the exact probability is what is expected."""
 
@@ -75,7 +80,7 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
     ("SUM",),
     ("AVG",),
     tuple(n for n in ARGUMENTS if n.startswith(("VAR", "STDDEV"))),
-    ("SKEWNESS", "KURTOSIS"),
+    ("SKEWNESS", "SKEWNESS_POP", "KURTOSIS", "KURTOSIS_POP"),
     ("COVAR_POP", "COVAR_SAMP"),
     ("REGR_AVGX", "REGR_AVGY"),
     ("REGR_SLOPE", "REGR_INTERCEPT"),
@@ -301,7 +306,7 @@ HARD = [
     (("CORR", "REGR_R2"), Setting("flat", 60, ("epsilon", 6), by_unit=False)),
     (("CORR", "REGR_R2"), Setting("end", 60, ("rho", 8), by_unit=False)),
     (("REGR_SLOPE", "REGR_INTERCEPT"), Setting("end", 10, ("epsilon", 4), by_unit=False)),
-    (("SKEWNESS",), Setting("flat", 10, ("epsilon", 4), by_unit=False)),
+    (("SKEWNESS", "SKEWNESS_POP"), Setting("flat", 10, ("epsilon", 4), by_unit=False)),
     (("AVG", "SUM"), Setting("end", 5, ("epsilon", 1), by_unit=False)),
 ]
 """Few rows, variances near 0, correlations of 0 and 1, means at an end of the range."""

@@ -55,6 +55,8 @@ SELECT sex, COUNT(age) AS n, SUM(age) AS total, AVG(age) AS mean, STDDEV(age) AS
 SELECT STDDEV(cost) / AVG(cost) AS variation FROM visits WHERE age > 20;
 -- skewness and kurtosis
 SELECT SKEWNESS(age), KURTOSIS(score), SKEWNESS(age + score) FROM visits;
+-- kurtosis of a population, with FILTER
+SELECT KURTOSIS_POP(age), kurtosis_pop(score) FILTER (WHERE age > 20) + 3 AS plain FROM visits;
 -- covariances and correlations leave out rows where either value is NULL
 SELECT COVAR_POP(age, score), COVAR_SAMP(score, change), CORR(age, score), CORR(change, age) FROM visits;
 -- the line of least squares

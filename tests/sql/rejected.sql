@@ -1407,8 +1407,8 @@ SELECT PRODUCT(cost) FROM visits
 --! QueryError 1:8 | use one of APPROX_DISTINCT, APPROX_QUANTILE, AVG | ENTROPY(ward)
 SELECT ENTROPY(ward) FROM visits
 ;
---! QueryError 1:8 | ; KURTOSIS is | KURTOSIS_POP(cost)
-SELECT KURTOSIS_POP(cost) FROM visits
+--! QueryError 1:8 | ; KURTOSIS_POP is | KURTOSIS_SAMP(cost)
+SELECT KURTOSIS_SAMP(cost) FROM visits
 ;
 --! QueryError 1:8 | ; MEDIAN is | MEDAIN(cost)
 SELECT MEDAIN(cost) FROM visits

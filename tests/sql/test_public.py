@@ -31,6 +31,7 @@ AGGREGATES = [
     *("COUNT(*)", "COUNT(x)", "COUNT_IF(x > 1)", "COUNT(DISTINCT x)", "SUM(x)", "SUM(f)"),
     *("AVG(x)", "AVG(f)", "SUM(x) FILTER (WHERE x > 2)", "AVG(f) FILTER (WHERE f < 0)"),
     *("VAR_POP(f)", "VAR_SAMP(f)", "STDDEV_POP(f)", "STDDEV(f)", "SKEWNESS(f)", "KURTOSIS(f)"),
+    "KURTOSIS_POP(f)",
     *("COVAR_POP(f, x)", "COVAR_SAMP(f, x)", "CORR(f, x)", "REGR_SLOPE(f, x)"),
     *("REGR_INTERCEPT(f, x)", "REGR_R2(f, x)", "REGR_AVGX(f, x)", "REGR_AVGY(f, x)"),
     *("MEDIAN(x)", "MIN(x)", "MAX(x)", "QUANTILE_DISC(x, 0.5)"),
