@@ -134,7 +134,7 @@ def _range_fix(call: Call, domain: Domain) -> str:
     """How to say what is cut: edges, or the range of the column where it is one."""
     edges = edges_fix(call.place, domain.type)
     names = columns_of(call)
-    if len(names) > 1:
+    if len(names) != 1:
         return edges
     return f'{edges}, or session.register(..., columns={{"{names[0]}": dp.Range(low, high)}})'
 

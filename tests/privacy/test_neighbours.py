@@ -143,7 +143,7 @@ def test_the_harness_finds_blends_that_add_up_to_more(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Blend, "terms", property(terms))
     with pytest.raises(Broken, match=r"Blend.* and Blend.* claimed"):
-        run(400, 3, Harness(), shrink=False)
+        run(400, 6, Harness(), shrink=False)
 
 
 def _magnitude(part: Any) -> int:

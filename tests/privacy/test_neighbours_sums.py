@@ -34,12 +34,14 @@ def test_every_promise_holds_for_sums_of_whole_tables(monkeypatch: pytest.Monkey
     assert tried[Way.DOUBLES] > 30
 
 
-@pytest.mark.parametrize("language", ["sums", "sql"])
-def test_every_promise_holds_for_files_with_statistics(language: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("language", "cases"), [("sums", CASES), ("sql", CASES // 2)])
+def test_every_promise_holds_for_files_with_statistics(
+    language: str, cases: int, tmp_path: Path
+) -> None:
     """Which DuckDB believes, and which leave NaN out."""
     harness = Harness(str(tmp_path))
-    run(CASES, 22, harness, shrink=False, language=language)
-    assert harness.seen["accepted"] > CASES / 2
+    run(cases, 1, harness, shrink=False, language=language)
+    assert harness.seen["accepted"] > cases / 2
 
 
 def test_the_harness_finds_statistics_that_leave_nan_out(
@@ -47,7 +49,7 @@ def test_the_harness_finds_statistics_that_leave_nan_out(
 ) -> None:
     monkeypatch.setattr(fuzz, "parquet_sql", lambda files: f"read_parquet({files})")
     with pytest.raises(Broken):
-        run(2 * CASES, 22, Harness(str(tmp_path)), shrink=False, language="sums")
+        run(CASES, 1, Harness(str(tmp_path)), shrink=False, language="sums")
 
 
 def test_the_harness_finds_sums_that_nobody_vouched_for(monkeypatch: pytest.MonkeyPatch) -> None:
