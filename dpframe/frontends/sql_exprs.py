@@ -23,7 +23,7 @@ from dpframe.frontends.sql_known import (
 )
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_times import TIME_READERS, field_function
-from dpframe.plan.domains import Type
+from dpframe.plan.domains import Type, of_64_bits
 from dpframe.plan.exprs import Call, Expr, literal
 from dpframe.plan.functions import Refused, literal_as
 
@@ -205,7 +205,8 @@ def _number(text: str) -> int | float:
         whole = int(text)
     except ValueError:
         return float(text)
-    return whole if -(2**63) <= whole < 2**63 else float(whole)
+    found: int | float = of_64_bits(whole)
+    return found
 
 
 def _expressions(value: Any) -> list[exp.Expression]:

@@ -6,7 +6,6 @@ bin by columns of their own. `bounds.bins` puts the ends in their place once the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -14,7 +13,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
 from dpframe.errors import ParameterError
-from dpframe.plan.domains import INT64, Type
+from dpframe.plan.domains import Type, of_64_bits
 from dpframe.plan.exprs import Call, Expr, Origin, walk
 from dpframe.plan.nodes import RESERVED
 
@@ -96,7 +95,7 @@ def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
     each = tuple(e.item() if hasattr(e, "item") else e for e in edges) if listed else ()
     numbers = all(isinstance(e, Real) and not isinstance(e, bool) for e in each)
     if numbers:
-        each = tuple(map(_of_64_bits, each))
+        each = tuple(map(of_64_bits, each))
     elif not all(isinstance(e, date) for e in each):
         each = ()
     if len(each) - 1 > MOST_BINS:
@@ -106,16 +105,6 @@ def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
             fix=edges_fix(place),
         )
     return each
-
-
-def _of_64_bits(number: Any) -> Any:
-    """A number as constants are: larger integers are floats, as they are in SQL."""
-    if not isinstance(number, int) or INT64[0] <= number <= INT64[1]:
-        return number
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf  # refused, as what is not finite
 
 
 def pointer(place: Origin | None) -> str:

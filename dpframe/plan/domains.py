@@ -38,6 +38,20 @@ class Type(enum.Enum):
         return self in (Type.DATE, Type.TIMESTAMP)
 
 
+def of_64_bits(number: Any) -> Any:
+    """A number as constants are: integers beyond 64 bits are floats, and beyond those infinite.
+
+    >>> of_64_bits(2**63 - 1), of_64_bits(10**30), of_64_bits(-(10**400))
+    (9223372036854775807, 1e+30, -inf)
+    """
+    if not isinstance(number, int) or INT64[0] <= number <= INT64[1]:
+        return number
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def type_of_value(value: object) -> Type:
     """Name the type of a Python value; bool before int, datetime before date.
 

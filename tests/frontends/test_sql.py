@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import polars as pl
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -275,3 +276,11 @@ def test_columns_of_a_place_count_characters() -> None:
     place = origin_of(sqlglot.parse_one(text, dialect="duckdb").expressions[1], text)
     assert place is not None
     assert place.start == text.index("nothing")
+
+
+def test_an_integer_beyond_every_float_is_no_finite_number() -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", pl.DataFrame({"x": [1]}), columns={"x": dp.Range(0, 9)})
+    for condition in (f"x < {10**400}", "x < 1e400"):
+        with pytest.raises(dp.SQLError, match="is no finite number"):
+            session.query(f"SELECT COUNT(*) FROM t WHERE {condition}")
