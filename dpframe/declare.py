@@ -93,6 +93,8 @@ class Storage:
     """Whether it is read without a conversion."""
     decimals: int | None = None
     """The decimal places of a decimal number."""
+    repeats: bool = False
+    """Whether a value that occurs often may be stored once, as Parquet files do."""
 
 
 def readable(stored: Storage) -> tuple[str, str]:

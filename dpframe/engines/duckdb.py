@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -91,14 +92,18 @@ class DuckDBEngine(Engine):
         relation: duckdb.DuckDBPyRelation,
         attach: Callable[[Any, str], object] | None = None,
         connection: duckdb.DuckDBPyConnection | None = None,
+        *,
+        repeats: bool = False,
     ) -> None:
         """Take a relation, what lets another connection read the same data, and its connection.
 
         A relation of the user's own can be read on its own connection only, which is not ours to
-        keep views on, so for others it is copied.
+        keep views on, so for others it is copied. `repeats` says that values may be stored once for
+        all rows that hold them.
         """
         self._relation = relation
         self._connection = connection
+        self._repeats = repeats
         self._views: set[str] = set()
         self._attach = attach or (
             lambda connection, view: connection.register(view, relation.to_arrow_table())
@@ -106,7 +111,8 @@ class DuckDBEngine(Engine):
 
     def storage(self) -> Mapping[str, Storage]:
         columns, types = self._relation.columns, self._relation.types
-        return {c: duckdb_storage(str(t)) for c, t in zip(columns, types, strict=True)}
+        stored = (duckdb_storage(str(t)) for t in types)
+        return {c: replace(s, repeats=self._repeats) for c, s in zip(columns, stored, strict=True)}
 
     def groups(self, request: Request) -> pl.DataFrame:
         tables = stored_tables(request.source)

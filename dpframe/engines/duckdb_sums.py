@@ -20,11 +20,16 @@ import polars as pl
 from dpframe.bounds.rows import Stored
 from dpframe.declare import Table
 from dpframe.engines.base import Request
-from dpframe.engines.duckdb_text import code_of, double_code_of, unclamped_code_of
+from dpframe.engines.duckdb_text import (
+    clamped_once,
+    code_of,
+    double_code_of,
+    unclamped_code_of,
+)
 from dpframe.plan.coding import EXACT_DOUBLES, ROUNDING
 from dpframe.plan.exprs import Column
 from dpframe.plan.parts import Blend, CodedSum, Part
-from dpframe.plan.sqltext import duckdb_literal
+from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
 Columns = Callable[[str], str]
 """The name of a column that holds some SQL, computed once per row below the aggregation."""
@@ -163,6 +168,9 @@ def total_of(part: CodedSum | Blend, table: Table, way: Way, column: Columns) ->
     unclamped = _unclamped(part, table) if way is Way.UNCLAMPED else None
     if unclamped is not None:
         return _from_distances(part, table, column(unclamped))
+    repeated = clamped_once(part, table)
+    if repeated is not None:
+        return _from_values(part, table, column(repeated), column)
     doubles = _in_doubles(part, way)
     code = _code(part, table, doubles, column)
     terms = {f"SUM({code})": 1}
@@ -177,7 +185,19 @@ def count_of(part: CodedSum, table: Table, way: Way, column: Columns) -> Total:
     if unclamped is not None:  # NaN is no value, but only the sums tell that it is there
         code = column(unclamped)
         return Total({_rows(part, table, code): 1}, below=_exact(_distances(part, code)))
+    if clamped_once(part, table) is not None:
+        return Total({_rows(part, table, column(duckdb_name(_name(part)))): 1})
     return Total({f"COUNT({_code(part, table, _in_doubles(part, way), column)})": 1})
+
+
+def _from_values(part: CodedSum, table: Table, clamped: str, column: Columns) -> Total:
+    """The sum of a column that `clamped_once` clamps: of a NULL it makes the low end."""
+    low, rows = part.coding.low, _rows(part, table, column(duckdb_name(_name(part))))
+    # The low end of every row that has no value is taken away again, and the centre of those that do.
+    terms: Counter[str] = Counter({f"SUM({clamped})": 1})
+    terms.update({rows: low - part.centre})
+    terms.subtract({"COUNT(*)": low})
+    return Total({sql: times for sql, times in terms.items() if times})
 
 
 def _blended(part: Blend, table: Table, way: Way, column: Columns) -> Total:
@@ -253,5 +273,10 @@ def _exact(distances: Iterable[str]) -> dict[str, int]:
 
 def _rows(part: CodedSum, table: Table, code: str) -> str:
     """The rows that are added up: where NULL is read as the low end, all of them."""
+    return f"COUNT({code})" if table.domains[_name(part)].nullable else "COUNT(*)"
+
+
+def _name(part: CodedSum) -> str:
+    """The column that a sum is of."""
     assert isinstance(part.expr, Column)
-    return f"COUNT({code})" if table.domains[part.expr.name].nullable else "COUNT(*)"
+    return part.expr.name

@@ -221,6 +221,30 @@ def unclamped_code_of(part: CodedSum, table: Table) -> str | None:
     return _rounded(stored(table, column), part.coding)
 
 
+_FEW = 2**15
+"""Of so many different values, writers of Parquet make a list for each run of rows."""
+
+
+def clamped_once(part: CodedSum, table: Table) -> str | None:
+    """A column clamped to a range of few integers, with NULL as its low end.
+
+    DuckDB computes a chain of functions once for each value that a Parquet file lists, not for each
+    row that has it; of CASE it does not. Elsewhere these two functions are slower.
+    """
+    if not isinstance(part.expr, Column) or part.condition is not None:
+        return None
+    domain, storage = table.domains[part.expr.name], table.storage[part.expr.name]
+    if domain.type is not Type.INT or domain.values is not None or is_wide(storage):
+        return None
+    low, high = domain.low, domain.high
+    if not storage.repeats or (low, high) != (part.coding.low, part.coding.high):
+        return None  # the low end that is taken away again has to be the one that is added
+    if not part.coding.is_integer or part.coding.high - part.coding.low > _FEW:
+        return None
+    # LEAST and GREATEST skip NULL, so that of NULL the first makes the low end.
+    return f"LEAST(GREATEST({duckdb_name(part.expr.name)}, {low}), {high})"
+
+
 def _where_it_counts(code: str, part: CodedSum, table: Table) -> str:
     if part.condition is None:
         return code

@@ -154,19 +154,22 @@ def sandbox() -> Any:
     )
 
 
-def _locked(connection: Any, relation: Any, attach: Callable[[Any, str], object]) -> Engine:
+def _locked(
+    connection: Any, relation: Any, attach: Callable[[Any, str], object], *, repeats: bool = False
+) -> Engine:
     from dpframe.engines.duckdb import DuckDBEngine
 
     connection.execute("SET lock_configuration = true")
-    return DuckDBEngine(relation, attach, connection)
+    return DuckDBEngine(relation, attach, connection, repeats=repeats)
 
 
-def _queried(connection: Any, sql: str) -> Engine:
+def _queried(connection: Any, sql: str, *, repeats: bool = False) -> Engine:
     """A query over files; another connection reads them by the same query."""
     return _locked(
         connection,
         connection.sql(sql),
         lambda other, view: other.execute(f"CREATE OR REPLACE VIEW {duckdb_name(view)} AS {sql}"),
+        repeats=repeats,
     )
 
 
@@ -232,7 +235,7 @@ def _parquet(files: list[str], engine: EngineName) -> Engine:
             raise ValueError("different columns")
         if engine == "polars":
             return PolarsEngine(pl.scan_parquet(files, glob=False))
-        return _queried(connection, f"SELECT * FROM {parquet_sql(files)}")
+        return _queried(connection, f"SELECT * FROM {parquet_sql(files)}", repeats=True)
 
     return _opened(repr(files[0]), open_files)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -190,3 +191,68 @@ def test_codes_too_large_for_doubles_are_integers() -> None:
     wide = replace(part, coding=replace(part.coding, high=2**40))
     assert isinstance(request, Request)
     assert ways_of(replace(request, parts=(wide,)), frozenset()) == [Way.INTEGERS]
+
+
+INTEGERS = st.one_of(
+    st.none(), st.integers(-30, 30), st.sampled_from([2**63 - 1, -(2**63), 2**31, 10, -3])
+)
+
+
+@settings(max_examples=20)
+@given(
+    values=st.lists(INTEGERS, max_size=12),
+    nullable=st.booleans(),
+    ends=st.sampled_from([(0, 10), (-3, 10), (4, 4), (-20, -7), (5, 2**15)]),
+    text=st.sampled_from(
+        [
+            "SELECT SUM(x) FROM t",
+            "SELECT AVG(x), COUNT(x) FROM t",
+            "SELECT k, SUM(x), COUNT(*) FROM t GROUP BY k",
+            "SELECT SUM(x), AVG(x) FILTER (WHERE k = 1) FROM t WHERE k < 2",
+            "SELECT SUM(x) FROM t WHERE x > 0",
+        ]
+    ),
+)
+def test_integers_of_files_are_clamped_as_those_in_memory(
+    tmp_path_factory: pytest.TempPathFactory,
+    values: list[int | None],
+    nullable: bool,
+    ends: tuple[int, int],
+    text: str,
+) -> None:
+    """A file lists values that occur often, and each is clamped once."""
+    frame = pl.DataFrame(
+        {"x": values * 3, "k": [i % 3 for i in range(3 * len(values))], "u": [0] * 3 * len(values)},
+        schema={"x": pl.Int64, "k": pl.Int64, "u": pl.Int64},
+    )
+    path = tmp_path_factory.mktemp("files") / "t.parquet"
+    frame.write_parquet(path)
+    columns = {"x": dp.Range(*ends, nullable=nullable), "k": dp.Keys([0, 1, 2])}
+    for unit in (None, dp.Unit("u", max_rows=4)):
+        measured = []
+        for data, engine in ((str(path), "duckdb"), (frame, "duckdb"), (frame, "polars")):
+            session = dp.Session(dp.Budget(epsilon=1))
+            session.register("t", data, unit=unit, columns=columns, engine=engine)
+            query = session.query(text)
+            request = request_for(query._compiled, layout_for(query._compiled, 1))
+            measured.append(query._engine.measure(request))
+        assert measured[0] == measured[1] == measured[2]
+
+
+def test_a_chain_of_functions_clamps_few_integers_of_files_alone(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1, None, 70], "y": [1, 2, 3]})
+    frame.write_parquet(tmp_path / "t.parquet")
+
+    def statement(data: Any, text: str, high: int = 10) -> str:
+        session = dp.Session(dp.Budget(epsilon=1))
+        session.register("t", data, columns={"x": dp.Range(0, high)}, engine="duckdb")
+        compiled = session.query(text)._compiled
+        return statement_for(request_for(compiled, layout_for(compiled, 1))).sql
+
+    path, text = str(tmp_path / "t.parquet"), "SELECT SUM(x) FROM t"
+    assert "LEAST" in statement(path, text)
+    assert "LEAST" not in statement(frame, text)
+    assert "LEAST" not in statement(path, text, high=10**6)
+    # What WHERE narrows is clamped to the declared range, which is not the one of the codes.
+    assert "LEAST" not in statement(path, "SELECT SUM(x) FROM t WHERE x > 3")
+    assert "LEAST" not in statement(path, "SELECT SUM(x) FILTER (WHERE y = 1) FROM t")

@@ -112,7 +112,7 @@ class SharedDuckDB(DuckDBEngine):
         listed = ", ".join(columns)
         cursor.execute(f"CREATE TEMP VIEW {ROWS}_t AS SELECT {listed} FROM {source}")
         self._cursor = cursor
-        super().__init__(cursor.table(f"{ROWS}_t"))
+        super().__init__(cursor.table(f"{ROWS}_t"), repeats=folder is not None)
 
     def _run(self, sql: str, tables: Sequence[Table]) -> pl.DataFrame:
         with warnings.catch_warnings():
