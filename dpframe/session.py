@@ -390,7 +390,7 @@ class Session:
         """
         view = copy.copy(self)
         view._ledger = self._ledger.for_analyst(name, budget)
-        view._own_budget = budget or self._own_budget
+        view._own_budget = view._ledger.accounts[-1].filter.budget
         return view
 
     def __repr__(self) -> str:

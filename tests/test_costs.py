@@ -142,7 +142,12 @@ def test_an_analyst_has_a_budget_of_their_own_under_the_total() -> None:
     assert asked.remaining.epsilon == Fraction(19, 2)
     with pytest.raises(dp.BudgetError):
         ann.sql("SELECT COUNT(*) FROM t WHERE x > 1", epsilon=Fraction(16, 10))
-    assert asked.as_analyst("ann").remaining.epsilon == Fraction(3, 2)
+    again = asked.as_analyst("ann")
+    assert again.remaining.epsilon == Fraction(3, 2)
+    again.sql("SELECT SUM(x) FROM t", share=Fraction(1, 4))  # of her budget, not of the total
+    assert again.remaining.epsilon == 1
+    with pytest.raises(dp.ParameterError, match="an analyst cannot give budgets"):
+        ann.as_analyst("bob", dp.Budget(epsilon=9))
 
 
 def test_where_warnings_are_errors_nothing_is_spent_for_no_answer() -> None:

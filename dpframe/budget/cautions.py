@@ -6,6 +6,7 @@ import math
 import sys
 import warnings
 
+from dpframe.budget.account import room_of
 from dpframe.budget.budget import Budget
 from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
@@ -18,9 +19,10 @@ def warn_of(loss: Loss, size: int | None, ledger: Ledger, budget: Budget) -> Non
     All of it is public: the loss, the number of units where it is declared (`size`), the budget,
     and what remains. What the ledger will refuse is not warned of.
     """
-    refused = math.isfinite(loss.epsilon) and loss.epsilon > ledger.room.epsilon
-    after = ledger.filter.after(ledger.spent, loss)
-    if refused or not ledger.filter.holds(after):
+    accounts = ledger.accounts
+    refused = math.isfinite(loss.epsilon) and loss.epsilon > room_of(accounts).epsilon
+    after = accounts[0].after(loss)
+    if refused or not after.holds:
         return  # the charge will say so
     level = _level_of_caller()
     if math.isfinite(loss.epsilon) and loss.epsilon > 1:
@@ -37,7 +39,7 @@ def warn_of(loss: Loss, size: int | None, ledger: Ledger, budget: Budget) -> Non
             PrivacyWarning,
             stacklevel=level,
         )
-    room = ledger.filter.room(after).epsilon
+    room = room_of([after]).epsilon
     if budget.epsilon is not None and room < budget.epsilon / 10:
         warnings.warn(
             f"the budget is nearly gone: epsilon {float(room):.3g} remains",

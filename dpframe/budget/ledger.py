@@ -127,14 +127,20 @@ class Ledger:
         return self.filter.budget
 
     @property
+    def accounts(self) -> list[Account]:
+        """The accounts that a charge goes to: the total, then that of the analyst whose view it is."""
+        with self._storage.transaction(write=False):
+            return self._accounts(self._storage.head(), self.analyst or "")
+
+    @property
     def spent(self) -> Spent:
         """The sums of all charges to the total."""
-        return self._now()[0].spent
+        return self.accounts[0].spent
 
     @property
     def room(self) -> Room:
         """What one more release may cost."""
-        return room_of(self._now())
+        return room_of(self.accounts)
 
     @property
     def head(self) -> str:
@@ -164,6 +170,12 @@ class Ledger:
 
         The first call fixes the analyst's budget; later ones may leave it out.
         """
+        if self.analyst is not None:
+            raise ParameterError(
+                f"this is the ledger as {self.analyst!r} charges it",
+                why="an analyst cannot give budgets, to others or anew to themselves",
+                fix=f'owner.as_analyst("{name}", dp.Budget(epsilon=0.5)), on the session of the owner',
+            )
         if not name:
             raise ParameterError(
                 "the analyst has no name",
@@ -213,7 +225,7 @@ class Ledger:
 
     def check(self, loss: Loss, *, asked: str) -> None:
         """Raise what `charge` would raise, and change nothing either way."""
-        _admitted(self._now(), loss, asked)
+        _admitted(self.accounts, loss, asked)
 
     def find(self, key: str) -> list[bytes]:
         """Give the noisy parts that were stored under a key, oldest first.
@@ -271,10 +283,6 @@ class Ledger:
                 head = Entry.after(head, "parts", _text(key), body, head.spent, payload)
                 self._storage.append(head)
 
-    def _now(self) -> list[Account]:
-        with self._storage.transaction(write=False):
-            return self._accounts(self._storage.head(), self.analyst or "")
-
     def _accounts(self, head: Entry, who: str) -> list[Account]:
         """Give the accounts that a charge of `who` goes to: the total, then their own."""
         with decoded(self._storage.path):
@@ -294,7 +302,7 @@ class Ledger:
         self.close()
 
     def __str__(self) -> str:
-        return "; ".join(str(account) for account in self._now())
+        return "; ".join(str(account) for account in self.accounts)
 
     def __repr__(self) -> str:
         try:

@@ -92,7 +92,7 @@ def request_for(compiled: Compiled, layout: Layout) -> Request:
     for name, key in compiled.keys:
         public = compiled.frame[name]
         listed = name not in compiled.private and _is_declared_list(key, compiled.table)
-        values = tuple(public.drop_nulls().unique().to_list()) if listed else None
+        values = tuple(v for v in dict.fromkeys(public) if v is not None) if listed else None
         filters.append(KeyFilter(values, public.null_count() > 0))
     staging = Staging()
     where = None if compiled.where is None else staging.rewrite(compiled.where)

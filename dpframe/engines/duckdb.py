@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,7 @@ class DuckDBEngine(Engine):
         self._connection = connection
         self._repeats = repeats
         self._views: set[str] = set()
+        self._lock = threading.Lock()
         self._attach = attach or (
             lambda connection, view: connection.register(view, relation.to_arrow_table())
         )
@@ -156,12 +158,13 @@ class DuckDBEngine(Engine):
         (table,) = tables
         view = view_of(table)
         result: Any
-        if self._connection is None:
-            result = self._relation.query(view, sql)
-        else:  # with a view that stays, a query takes 2 ms less
-            if view not in self._views:
-                self._relation.create_view(view)
-                self._views.add(view)
-            result = self._connection.sql(sql)
-        frame: pl.DataFrame = result.pl()
+        with self._lock:  # a connection answers one thread at a time, and refuses the others
+            if self._connection is None:
+                result = self._relation.query(view, sql)
+            else:  # with a view that stays, a query takes 2 ms less
+                if view not in self._views:
+                    self._relation.create_view(view)
+                    self._views.add(view)
+                result = self._connection.sql(sql)
+            frame: pl.DataFrame = result.pl()
         return frame

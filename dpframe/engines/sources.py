@@ -32,33 +32,70 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
     """Open data on the engine that suits it, or on the one that was asked for.
 
     Frames and Arrow tables do not change once they are registered, so each registration is one
-    version. Files change with their size or time of modification. A relation or a pandas frame can
-    change without a trace.
+    version. Files change with their size or when they are written, and so do lazy frames that read
+    them. A relation or a pandas frame can change without a trace.
     """
-    opened = engine_for(data, engine)
     if isinstance(data, str | Path):
-        return Opened(opened, lambda: _files_version(str(data)))
+        files = _matching(str(data))  # those that are opened, whatever a pattern matches later
+        return Opened(engine_for(data, engine, files), lambda: _files_version(files))
+    if isinstance(data, pl.DataFrame):
+        data = data.clone()  # its owner may add rows or columns to it in place
+    opened = engine_for(data, engine)
+    token = f"registered {uuid.uuid4()}"
+    if isinstance(data, pl.LazyFrame):
+        read = files_of(data)
+        return Opened(opened, lambda: _version_of_lazy(token, read))
     mutable = type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb", "pandas")
-    token = None if mutable else f"registered {uuid.uuid4()}"
-    return Opened(opened, lambda: token)
+    return Opened(opened, lambda: None if mutable else token)
 
 
-def _files_version(path: str) -> str | None:
-    """The files, their sizes and times of modification."""
+def _version_of_lazy(token: str, files: list[str] | None) -> str | None:
+    """A frame that is computed anew from these files whenever it is asked."""
+    if not files:
+        return None if files is None else token
+    version = _files_version(files)
+    return None if version is None else f"{token} {version}"
+
+
+def _files_version(files: list[str]) -> str | None:
+    """The files themselves, their sizes, and when they were written.
+
+    A file that took the place of another may have its size and its time of modification.
+    """
     try:
-        found = [(f, Path(f).stat()) for f in _matching(path)]
+        found = [(f, Path(f).stat()) for f in files]
     except OSError:
         return None
-    listed = [f"{Path(f).resolve()} {s.st_size} {s.st_mtime_ns}" for f, s in found]
+    listed = [
+        f"{Path(f).resolve()} {s.st_size} {s.st_mtime_ns} {s.st_ctime_ns} {s.st_dev}:{s.st_ino}"
+        for f, s in found
+    ]
     return "files " + "; ".join(listed)
+
+
+def files_of(frame: pl.LazyFrame) -> list[str] | None:
+    """The files that a lazy frame reads when it is collected; None if that cannot be told.
+
+    Its plan is read as Polars prints it, so whatever is not plainly one file, or a frame in memory,
+    cannot be told.
+
+    >>> files_of(pl.LazyFrame({"x": [1]}).filter(pl.col("x") > 0))
+    []
+    """
+    plan = frame.explain(optimized=False)
+    listed = re.findall(r"^ *\w+ SCAN \[(.*)\]$", plan, re.MULTILINE)
+    told = "PYTHON" not in plan and plan.count("SCAN") == len(listed)
+    return listed if told and all(Path(file).is_file() for file in listed) else None
 
 
 def _matching(path: str) -> list[str]:
     return sorted(glob.glob(path, recursive=True)) if _is_pattern(path) else [path]
 
 
-def engine_for(data: Any, engine: EngineName | None) -> Engine:
+def engine_for(data: Any, engine: EngineName | None, files: list[str] | None = None) -> Engine:
     """Open data on the engine that suits it, or on the one that was asked for.
+
+    Of a path, `files` are those that it matches.
 
     Polars frames stay on Polars; relations, Arrow tables, pandas frames and files go to DuckDB,
     which scans them in place.
@@ -70,7 +107,7 @@ def engine_for(data: Any, engine: EngineName | None) -> Engine:
             fix='engine="duckdb" or engine="polars", or leave it out',
         )
     if isinstance(data, str | Path):
-        return _files(str(data), engine or "duckdb")
+        return _files(str(data), _matching(str(data)) if files is None else files, engine)
     kind, name = type(data).__module__.partition(".")[0], type(data).__name__
     if kind in ("duckdb", "_duckdb") and "Relation" in name:
         return _relation(data, engine)
@@ -109,47 +146,51 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
             why="moving it to Polars would copy the whole table",
             fix="leave engine= out, or register relation.pl()",
         )
-    _require_sound_statistics(data)
-    return DuckDBEngine(data)
+    _require_every_row_is_read(data)
+    return DuckDBEngine(data.project(_in_their_types(data)))
 
 
-def _require_sound_statistics(relation: Any) -> None:
-    """Refuse a relation over Parquet files whose statistics leave NaN out, which DuckDB believes.
+BELIEVES = "filter_pushdown,join_filter_pushdown,statistics_propagation"
+"""What DuckDB's optimizer must not do, because it believes the statistics of a file.
 
-    Where all other values are below 5, DuckDB would take `x <= 5` for TRUE, and isnan(x) for FALSE:
-    whether NaN is counted, and whether a cast fails, would depend on other rows. `can_have_nan` makes
-    NaN the largest value there may be. Tables of DuckDB know of their NaN.
+They leave NaN out: where all other values are below 5, `x <= 5` is TRUE of NaN as well. And a condition
+that reaches the scan is not asked of single rows: of a run of rows whose text is 'er' or NULL, either
+all are kept or none, whatever `IS NULL` or COALESCE says of each. So one more row would decide how a
+thousand others are counted. Without these two, every row is read, and looked at.
+"""
+
+
+def _require_every_row_is_read(relation: Any) -> None:
+    """Refuse a relation over files, unless its connection takes nothing from their statistics.
+
+    A plan without rows was made by statistics, too.
     """
-    kinds = zip(relation.columns, map(str, relation.types), strict=True)
-    floats = [name for name, kind in kinds if kind in ("FLOAT", "DOUBLE")]
-    if not floats or not re.search("PARQUET|ICEBERG|DELTA|DUCKLAKE", relation.explain().upper()):
+    if not re.search("PARQUET|ICEBERG|DELTA|DUCKLAKE|EMPTY.RESULT", relation.explain().upper()):
         return
-    asked = ", ".join(f"CAST(stats({duckdb_name(name)}) AS VARCHAR)" for name in floats)
-    view = "dpframe_statistics"
-    known = withhold_rows(  # a row may make the relation fail, whose error would quote it
-        "DuckDB", lambda: relation.query(view, f"SELECT {asked} FROM {view} LIMIT 1").fetchall()
-    )
-    each = [str(text).lower() for row in known for text in row]
-    if each and all("nan" in text or not re.search(r"max'?: [^n]", text) for text in each):
+    view, asked = "dpframe_settings", "SELECT current_setting('disabled_optimizers')"
+    known = withhold_rows("DuckDB", lambda: relation.query(view, asked).fetchall())
+    if set(BELIEVES.split(",")) <= set(str(known[0][0]).replace(" ", "").split(",")):
         return
     raise DeclarationError(
-        "this relation reads files whose statistics leave NaN out",
-        why="DuckDB believes them, so whether a row is counted could depend on other rows",
-        fix='session.register("visits", "visits.parquet"), or a relation such as'
-        " connection.sql(\"SELECT * FROM read_parquet('visits.parquet', can_have_nan = true)\")",
+        "this relation reads files whose statistics DuckDB believes",
+        why="they leave out NaN and NULL, so whether a row is counted could depend on other rows",
+        fix='session.register("visits", "visits.parquet"); or, before the relation is made,'
+        f" connection.execute(\"SET disabled_optimizers = '{BELIEVES}'\")",
     )
 
 
-def sandbox() -> Any:
-    """A DuckDB that reads what it is given and nothing else."""
+def sandbox(**settings: Any) -> Any:
+    """A DuckDB that reads what it is given and nothing else, row by row."""
     import duckdb
 
     return duckdb.connect(
         config={
+            "disabled_optimizers": BELIEVES,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "allow_community_extensions": False,
             "python_enable_replacements": False,
+            **settings,
         }
     )
 
@@ -195,8 +236,7 @@ def _with_types(data: Any) -> Any:
     return pyarrow.Table.from_pandas(data, preserve_index=False)
 
 
-def _files(path: str, engine: EngineName) -> Engine:
-    found = _matching(path)
+def _files(path: str, found: list[str], engine: EngineName | None) -> Engine:
     if not found or not all(Path(f).is_file() for f in found):
         raise DeclarationError(
             f"no file at {path!r}",
@@ -220,12 +260,12 @@ def _is_pattern(path: str) -> bool:
 
 
 def parquet_sql(files: list[str]) -> str:
-    """What DuckDB reads Parquet files by. NaN may be in them: see `_require_sound_statistics`."""
+    """What DuckDB reads Parquet files by. NaN may be in them, whatever their statistics say."""
     listed = ", ".join(map(duckdb_literal, files))
     return f"read_parquet([{listed}], hive_partitioning = false, can_have_nan = true)"
 
 
-def _parquet(files: list[str], engine: EngineName) -> Engine:
+def _parquet(files: list[str], engine: EngineName | None) -> Engine:
     connection = sandbox()
 
     def open_files() -> Engine:
@@ -235,12 +275,32 @@ def _parquet(files: list[str], engine: EngineName) -> Engine:
             raise ValueError("different columns")
         if engine == "polars":
             return PolarsEngine(pl.scan_parquet(files, glob=False))
-        return _queried(connection, f"SELECT * FROM {parquet_sql(files)}", repeats=True)
+        read = parquet_sql(files)
+        columns = _in_their_types(connection.sql(f"SELECT * FROM {read}"))
+        return _queried(connection, f"SELECT {columns} FROM {read}", repeats=True)
 
     return _opened(repr(files[0]), open_files)
 
 
-def _csv(files: list[str], engine: EngineName) -> Engine:
+def _in_their_types(relation: Any) -> str:
+    """The columns of a relation in the types that they have now, whatever they have later.
+
+    What a column can hold is proven from its type. A file may be written again, and a table altered,
+    with a wider one. As long as none is, DuckDB leaves these casts out.
+    """
+    from dpframe.engines.duckdb import duckdb_storage
+
+    columns = []
+    for name, kind in zip(
+        map(duckdb_name, relation.columns), map(str, relation.types), strict=True
+    ):
+        stored = duckdb_storage(kind)
+        is_read = stored.type is not None and stored.name == kind  # of ENUM, texts are read
+        columns.append(f"TRY_CAST({name} AS {kind}) AS {name}" if is_read else name)
+    return ", ".join(columns)
+
+
+def _csv(files: list[str], engine: EngineName | None) -> Engine:
     """CSV cells are read as text and converted totally: a cell that does not parse is NULL.
 
     The types are found once, now, and are taken as public, like any schema. If they were found

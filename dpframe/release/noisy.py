@@ -138,12 +138,13 @@ def keys_alone(compiled: Compiled) -> NoisyParts:
 
 def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.DataFrame:
     """The public keys, and which group each row is."""
-    count = parts.compiled.groups
-    numbers = list(range(count)) if groups is None else list(groups)
-    rows = pl.DataFrame({ROW: pl.Series(numbers, dtype=pl.Int64)})
-    if not parts.compiled.keys:
-        return rows
-    return pl.concat([parts.compiled.shown[rows[ROW]], rows], how="horizontal")
+    compiled = parts.compiled
+    numbers = range(compiled.groups) if groups is None else groups
+    rows = pl.Series(ROW, numbers, dtype=pl.Int64)
+    if not compiled.keys:
+        return rows.to_frame()
+    shown = compiled.shown if groups is None else compiled.shown[rows]
+    return shown.hstack([rows])
 
 
 def with_aggregates(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -295,26 +298,107 @@ def test_nan_in_a_parquet_file_is_null_whatever_its_statistics_say(
     assert found[0] == found[1] == in_memory.sql(sql, epsilon=1).frame.rows()
 
 
-def test_a_relation_over_files_says_that_nan_may_be_there(tmp_path: Path) -> None:
+def test_a_relation_over_files_takes_nothing_from_their_statistics(tmp_path: Path) -> None:
     path = with_nan(tmp_path)
     columns = {"y": COLUMNS["y"], "s": COLUMNS["s"]}
     connection = duckdb.connect()
     connection.sql(f"CREATE VIEW behind AS SELECT s, y FROM '{path}'")
-    for relation in (
-        connection.sql(f"SELECT * FROM read_parquet('{path}')"),
-        connection.sql(f"SELECT s, y + 1 AS y FROM '{path}' WHERE s = 'a'"),
-        connection.table("behind"),
-    ):
-        with pytest.raises(dp.DeclarationError, match="statistics leave NaN out"):
-            session(relation, columns=columns)
-    said = connection.sql(f"SELECT * FROM read_parquet('{path}', can_have_nan = true)")
-    opened = session(said, columns=columns)
-    assert opened.sql("SELECT COUNT(y) FROM t", epsilon=1).item() == 300
-    connection.sql(f"CREATE TABLE copied AS SELECT * FROM '{path}'")  # DuckDB's own know of it
+    made = [
+        lambda: connection.sql(f"SELECT * FROM read_parquet('{path}', can_have_nan = true)"),
+        lambda: connection.sql(f"SELECT s, y + 1 AS y FROM '{path}' WHERE s = 'a'"),
+        lambda: connection.sql(f"SELECT s, IF(y <= 1.5, 1, 0) AS y FROM '{path}'"),
+        lambda: connection.sql(f"SELECT s, y FROM '{path}' WHERE y > 7"),
+        lambda: connection.table("behind"),
+    ]
+    for relation in made:
+        with pytest.raises(dp.DeclarationError, match="whose statistics DuckDB believes") as caught:
+            session(relation(), columns=columns)
+    fix = re.search(r'connection.execute\("(.*)"\)', str(caught.value))
+    assert fix is not None
+    connection.execute(fix.group(1))
+    exact = [300, 200, 400, 0, 300]
+    for relation, expected in zip(made, exact, strict=True):
+        opened = session(relation(), columns={**columns, "y": dp.Range(0, 3)})
+        assert opened.sql("SELECT COUNT(y) FROM t", epsilon=1).item() == expected
+    connection = duckdb.connect()
+    connection.sql(f"CREATE TABLE copied AS SELECT * FROM '{path}'")  # DuckDB's own know of NaN
     opened = session(connection.table("copied"), columns=columns)
     assert opened.sql("SELECT COUNT(y) FROM t", epsilon=1).item() == 300
-    without = connection.sql(f"SELECT s FROM '{path}'")
-    assert session(without, columns={"s": COLUMNS["s"]}).sql("SELECT COUNT(*) FROM t", epsilon=1)
+
+
+# --- what else a file could make of a row ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("more", [[], ["gp"]])
+def test_rows_of_a_file_are_looked_at_one_by_one(
+    engine: str, more: list[str], tmp_path: Path
+) -> None:
+    """Of a run of equal texts and NULL, DuckDB's own scan keeps all or none."""
+    wards = ["er"] * 90 + [None] * 10 + more
+    data = pl.DataFrame({"ward": wards}, schema={"ward": pl.String})
+    pq.write_table(data.to_arrow(), tmp_path / "t.parquet", use_dictionary=False)
+    opened = session(str(tmp_path / "t.parquet"), engine, columns={})
+    for condition, expected in (
+        ("ward IS NULL", 10),
+        ("ward IS NOT NULL", 90 + len(more)),
+        ("ward IS DISTINCT FROM 'er'", 10 + len(more)),
+        ("ward IS NOT DISTINCT FROM NULL", 10),
+        ("COALESCE(ward, 'xx') = 'xx'", 10),
+        ("ward = 'er'", 90),
+    ):
+        found = opened.sql(f"SELECT COUNT(*) FROM t WHERE {condition}", epsilon=1, fresh=True)
+        assert found.item() == expected, condition
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("use_dictionary", [False, True])
+def test_text_that_cannot_be_read_fails_whatever_rows_are_asked_for(
+    engine: str, use_dictionary: bool, tmp_path: Path
+) -> None:
+    offsets = pa.py_buffer(np.array([0, 2, 4, 6], dtype=np.int32).tobytes())
+    texts = pa.StringArray.from_buffers(3, offsets, pa.py_buffer(b"er\xff\xfegp"))
+    table = pa.table({"ward": texts, "x": [1, 2, 3]})
+    pq.write_table(table, tmp_path / "t.parquet", use_dictionary=use_dictionary, row_group_size=1)
+    opened = session(str(tmp_path / "t.parquet"), engine, columns={"x": dp.Range(0, 10)})
+    for x in (1, 2, 3):
+        with pytest.raises(dp.EngineError) as caught:
+            opened.sql(f"SELECT COUNT(*) FROM t WHERE x = {x} AND ward <> 'zz'", epsilon=1)
+        assert caught.value.__context__ is None
+
+
+def test_a_column_keeps_the_type_that_its_bounds_were_proven_from(tmp_path: Path) -> None:
+    """An unsigned number needs no lower bound, until the file is written again with signed ones."""
+    path, columns = tmp_path / "t.parquet", {"x": dp.Range(0, 10)}
+    before = pl.DataFrame({"x": [1, 2]}, schema={"x": pl.UInt32})
+    after = pl.DataFrame({"x": [-(10**9), 3]}, schema={"x": pl.Int64})
+    before.write_parquet(path)
+    connection = duckdb.connect()
+    connection.register("before", before)
+    connection.register("after", after)
+    connection.sql("CREATE TABLE t AS SELECT * FROM before")
+    connection.sql("CREATE VIEW v AS SELECT x FROM t")
+    opened = [
+        session(data, columns=columns)
+        for data in (str(path), connection.table("t"), connection.sql("SELECT * FROM t"))
+    ]
+    assert [one.sql("SELECT SUM(x) FROM t", epsilon=1).item() for one in opened] == [3, 3, 3]
+    after.write_parquet(path)
+    connection.sql("DELETE FROM t")
+    connection.sql("ALTER TABLE t ALTER x TYPE BIGINT")
+    connection.sql("INSERT INTO t SELECT * FROM after")
+    assert [one.sql("SELECT SUM(x) FROM t", epsilon=1).item() for one in opened] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("source", ["parquet", "arrow table", "pandas"])
+def test_threads_may_ask_one_session(source: str, tmp_path: Path) -> None:
+    opened = session(SOURCES[source](tmp_path), "duckdb")
+
+    def ask(number: int) -> int:
+        return int(opened.sql("SELECT SUM(x) FROM t", epsilon=1, fresh=True).item())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(ask, range(24))) == {16}
 
 
 # --- CSV cells -----------------------------------------------------------------------------------
@@ -592,6 +676,60 @@ def test_files_have_a_version_that_changes_with_them(tmp_path: Path) -> None:
     assert before == open_data(path, "polars").version()
     FRAME.head(2).write_parquet(path)
     assert opened.version() != before
+
+
+def test_a_file_that_takes_the_place_of_another_is_a_new_version(tmp_path: Path) -> None:
+    path, other = Path(parquet(tmp_path)), tmp_path / "other.parquet"
+    opened = open_data(path, None)
+    before, times = opened.version(), path.stat()
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.replace(other, path)
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (times.st_size, times.st_mtime_ns)
+    assert opened.version() != before
+
+
+def test_a_pattern_stands_for_the_files_that_were_opened(tmp_path: Path) -> None:
+    """Were a later one part of the version, its rows would be taken for measured."""
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    opened = open_data(str(tmp_path / "*.parquet"), None)
+    before = opened.version()
+    FRAME.write_parquet(tmp_path / "b.parquet")
+    assert opened.version() == before
+    assert open_data(str(tmp_path / "*.parquet"), None).version() != before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_that_are_added_to_a_frame_in_place_are_not_registered(engine: str) -> None:
+    frame = FRAME.clone()
+    opened = session(frame, engine)
+    frame.extend(FRAME)
+    assert frame.height == 2 * FRAME.height
+    assert opened.sql("SELECT COUNT(*) FROM t", epsilon=1).item() == FRAME.height
+
+
+def test_a_lazy_frame_has_the_version_of_the_files_that_it_reads(tmp_path: Path) -> None:
+    path = parquet(tmp_path)
+    opened = open_data(pl.scan_parquet(path).filter(pl.col("x") > 1), None)
+    before = opened.version()
+    assert before is not None
+    assert opened.version() == before
+    FRAME.head(2).write_parquet(path)
+    assert opened.version() not in (None, before)
+    Path(path).unlink()
+    assert opened.version() is None
+
+
+def test_a_lazy_frame_that_cannot_be_told_has_no_version(tmp_path: Path) -> None:
+    paths = [parquet(tmp_path), str(tmp_path / "more.parquet")]
+    FRAME.write_parquet(paths[1])
+    for frame in (
+        pl.scan_parquet(paths),
+        FRAME.lazy().map_batches(lambda rows: rows),
+        FRAME.lazy().filter(pl.col("s") == "Parquet SCAN ["),
+    ):
+        assert open_data(frame, None).version() is None
+    assert open_data(FRAME.lazy().filter(pl.col("x") > 0), None).version() is not None
 
 
 def test_what_can_change_unnoticed_has_no_version() -> None:

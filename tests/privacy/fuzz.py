@@ -52,11 +52,11 @@ from dpframe.bounds.sensitivity import (
     sensitivity_of,
 )
 from dpframe.declare import Table, declare
+from dpframe.engines import sources
 from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_text import ROWS
 from dpframe.engines.polars import PolarsEngine
-from dpframe.engines.sources import parquet_sql
 from dpframe.errors import QueryError
 from dpframe.mechanisms import ThresholdedGaussian
 from dpframe.plan.exprs import Call, walk
@@ -100,9 +100,12 @@ class SharedDuckDB(DuckDBEngine):
         given = cursor.sql("SELECT * FROM frame")
         source = "frame"
         if folder is not None:
-            file = f"{folder}/{len(os.listdir(folder))}.parquet"
-            pyarrow.parquet.write_table(frame.to_arrow(), file)
-            source = parquet_sql([file])
+            number = len(os.listdir(folder))
+            file = f"{folder}/{number}.parquet"
+            # With a list of the values and without, in one run of rows and in several.
+            layout = {"use_dictionary": number % 2 == 0, "row_group_size": 1 + 9 * (number % 3)}
+            pyarrow.parquet.write_table(frame.to_arrow(), file, **layout)
+            source = sources.parquet_sql([file])
         columns = []
         for name, kind in zip(given.columns, given.types, strict=True):
             # Some types are others in a file.
@@ -149,9 +152,7 @@ class Harness:
     refusals: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._connection = duckdb.connect(
-            config={"python_enable_replacements": False, "threads": 1}
-        )
+        self._connection = sources.sandbox(threads=1)
 
     def check(self, world: World, statements: list[str]) -> None:
         """Check every statement on a world, or raise `Broken` with what is needed to repeat it."""

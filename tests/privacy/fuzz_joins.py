@@ -23,7 +23,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-import duckdb
 import polars as pl
 
 if __name__ == "__main__":
@@ -41,6 +40,7 @@ from dpframe.engines.combined import _Frames, _Views
 from dpframe.engines.duckdb import duckdb_storage
 from dpframe.engines.learned import learned_domains
 from dpframe.engines.polars import PolarsEngine
+from dpframe.engines.sources import sandbox
 from dpframe.errors import QueryError
 from dpframe.frontends.sql import plan_of
 from dpframe.plan.nodes import Node
@@ -334,9 +334,7 @@ class Harness:
     refusals: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._connection = duckdb.connect(
-            config={"python_enable_replacements": False, "threads": 1}
-        )
+        self._connection = sandbox(threads=1)
 
     def check(self, case: World, statements: list[str]) -> None:
         """Check every statement on a world, or raise `Broken` with what is needed to repeat it."""
