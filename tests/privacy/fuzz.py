@@ -103,7 +103,10 @@ class SharedDuckDB(DuckDBEngine):
             number = len(os.listdir(folder))
             file = f"{folder}/{number}.parquet"
             # With a list of the values and without, in one run of rows and in several.
-            layout = {"use_dictionary": number % 2 == 0, "row_group_size": 1 + 9 * (number % 3)}
+            layout = {
+                "use_dictionary": number % 2 == 0,
+                "row_group_size": 3 if number % 4 == 3 else 1000,
+            }
             pyarrow.parquet.write_table(frame.to_arrow(), file, **layout)
             source = sources.parquet_sql([file])
         columns = []
