@@ -35,7 +35,7 @@ from dpframe.plan.parts import (
     Part,
     RankedCells,
 )
-from dpframe.release.choice import ChoiceOffer
+from dpframe.release.chosen import ChoiceOffer
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
