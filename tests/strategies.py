@@ -1069,7 +1069,8 @@ def _aggregate(rows: Grammar, unit: str) -> str:
         case 3 if unit and rows.below(2):
             text = f"COUNT(DISTINCT {unit})"
         case 3:
-            text = f"COUNT(DISTINCT {rows.any(depth).text})"
+            few = ", ".join(rows.any(depth).text for _ in range(rows.pick(1, 1, 2, 3)))
+            text = f"COUNT(DISTINCT {rows.pick(few, f'ROW({few}, {unit or 1})')})"
         case 4 | 5 | 6:
             text = f"SUM({rows.bounded_number(depth)})"
         case _:

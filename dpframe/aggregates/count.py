@@ -18,7 +18,7 @@ from dpframe.aggregates.base import (
     only_argument,
     rows_where,
 )
-from dpframe.bounds.analysis import condition, refused
+from dpframe.bounds.analysis import condition, refused, typed
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Call, Column, conjunction, conjuncts
 from dpframe.plan.parts import CountDistinct, CountRows, CountUnits, Part
@@ -66,6 +66,8 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
         # SQL's COUNT(DISTINCT x) leaves NULL out, though NULL is a unit like any other.
         present = Call("not", (Call("is_null", call.args),))
         return CountUnits(conjunction((*conjuncts(where), present)))
+    if len(call.args) > 1 and call.name != "APPROX_DISTINCT":
+        return _different_tuples(call, scope)
     value = only_argument(call, scope)
     if call.name == "N_UNIQUE" and value.domain.nullable:
         raise refused(
@@ -75,3 +77,14 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
             fix=f"COUNT(DISTINCT {argument_text(call)})",
         )
     return CountDistinct(where, value.expr, value.domain.type)
+
+
+def _different_tuples(call: AggregateCall, scope: Scope) -> Part:
+    """COUNT(DISTINCT a, b), of rows without NULL in them; or N_UNIQUE, where NULL is a value."""
+    found = [typed(arg, scope.columns) for arg in call.args]
+    conditions = conjuncts(rows_where(call, scope))
+    if call.name != "N_UNIQUE":
+        nullable = [each.expr for each in found if each.domain.nullable]
+        conditions += tuple(Call("not", (Call("is_null", (expr,)),)) for expr in nullable)
+    first, *others = ((each.expr, each.domain.type) for each in found)
+    return CountDistinct(conjunction(conditions), *first, tuple(others))

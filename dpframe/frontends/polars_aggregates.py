@@ -62,6 +62,10 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
         return AggregateCall("COUNT", (), place=place)
     _refuse_constants(term)
     inner, conditions, dropped = unfiltered(term.inputs[0], rows)
+    if inner.name == "struct" and term.name in ("n_unique", "approx_n_unique") and inner.inputs:
+        # A struct is not NULL, whatever is in it: drop_nulls() drops none.
+        fields = tuple(rows.read(each) for each in inner.inputs)
+        return AggregateCall("N_UNIQUE", fields, where=conjunction(conditions), place=place)
     value = rows.read(inner)
     missing = Call("is_null", (value,), place=place)
     # len() of what drop_nulls() left; the other aggregates leave NULL out anyway.

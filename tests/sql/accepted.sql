@@ -45,6 +45,17 @@ SELECT ward, COUNT(*) AS n, COUNT(DISTINCT age) AS ages, COUNT(DISTINCT name) FI
 SELECT COUNT(DISTINCT age // 10), COUNT(DISTINCT LOWER(name)), COUNT(DISTINCT MONTH(day)), COUNT(DISTINCT NULL) FROM visits WHERE score > -20;
 -- different values beside everything else
 SELECT COUNT(*), COUNT(DISTINCT score), AVG(age), COUNT(DISTINCT age) / COUNT(age) AS part FROM visits;
+-- different tuples: a NULL inside is a value like any other
+SELECT COUNT(DISTINCT (ward, sex)), COUNT(DISTINCT (age, cost, name)), COUNT(DISTINCT ROW(day, active)), APPROX_COUNT_DISTINCT((ward, sex)) FROM visits;
+-- different tuples by group, with FILTER
+SELECT ward, COUNT(*) AS n, COUNT(DISTINCT (sex, age)) AS pairs, COUNT(DISTINCT (sex, age // 10)) FILTER (WHERE cost > 100) AS few FROM visits GROUP BY ward;
+-- COUNT(DISTINCT a, b) leaves out a tuple with a NULL, as in MySQL and Spark
+--= SELECT COUNT(DISTINCT (ward, age)) FILTER (WHERE ward IS NOT NULL AND age IS NOT NULL), COUNT(DISTINCT (name, cost, score)) FILTER (WHERE name IS NOT NULL AND cost IS NOT NULL AND score IS NOT NULL AND age > 20) FROM visits
+SELECT COUNT(DISTINCT ward, age), COUNT(DISTINCT name, cost, score) FILTER (WHERE age > 20) FROM visits;
+-- the same, in Spark's words
+--: dialect spark
+--= SELECT COUNT(DISTINCT (ward, age)) FILTER (WHERE ward IS NOT NULL AND age IS NOT NULL) FROM visits
+SELECT COUNT(DISTINCT ward, age) FROM visits;
 -- variances and deviations, of a sample and of a population
 SELECT VAR_POP(age), VAR_SAMP(cost), VARIANCE(score), STDDEV(change), STDDEV_POP(age), STDDEV_SAMP(cost) FROM visits;
 -- variances by group, with FILTER

@@ -467,8 +467,17 @@ SELECT MODE(cost), COUNT(*) FROM visits
 --! QueryError 1:13 | a float takes too many values | cost
 SELECT MODE(cost) FROM visits
 ;
---! QueryError 1:8 | has 2 arguments | COUNT(DISTINCT age, cost)
-SELECT COUNT(DISTINCT age, cost) FROM visits
+--! QueryError 1:8 | has 2 arguments | COUNT(age, cost)
+SELECT COUNT(age, cost) FROM visits
+;
+--! QueryError 1:8 | has 2 arguments | APPROX_COUNT_DISTINCT(age, cost)
+SELECT APPROX_COUNT_DISTINCT(age, cost) FROM visits
+;
+--! SQLError 1:22 | is not an expression that is known | age, cost
+SELECT SUM(DISTINCT (age, cost)) FROM visits
+;
+--! QueryError 1:8 | counts NULL as one more value | COUNT(DISTINCT ROW(age))
+SELECT COUNT(DISTINCT ROW(age)) FROM visits
 ;
 --! QueryError 1:8 | has 0 arguments | COUNT(DISTINCT *)
 SELECT COUNT(DISTINCT *) FROM visits
