@@ -13,6 +13,7 @@ from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, QueryError
 from dpframe.plan.domains import Domain
+from dpframe.plan.nodes import list_name
 from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import ballot_of
 from dpframe.release.chosen import Choice, ChoiceOffer, choice_offer, choose
@@ -52,7 +53,8 @@ class Query:
     @property
     def columns(self) -> dict[str, Domain]:
         """The columns of the answer, and what is known of each before it is asked."""
-        return PostProcessing(self._compiled).domains(self._compiled.plan)
+        found = PostProcessing(self._compiled).domains(self._compiled.plan)
+        return {list_name(name): domain for name, domain in found.items()}
 
     def cost(
         self,

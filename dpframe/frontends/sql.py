@@ -22,6 +22,7 @@ from dpframe.frontends.sql_dialects import DUCKDB, dialect_named
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
+from dpframe.frontends.sql_lists import PLACE, expand_lists
 from dpframe.frontends.sql_names import check_tables, ctes_around, qualified
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_parse import parse
@@ -39,6 +40,7 @@ from dpframe.plan.nodes import (
     Project,
     Sort,
     SortKey,
+    place_in_list,
 )
 
 
@@ -55,6 +57,7 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
     check_tables(select, text, tables)
     _refuse_rows(select, text)
     expand_histograms(select, _aggregating(select), text)
+    expand_lists(select, text)
     for inner in select.find_all(exp.Select):
         refuse_wrong_ordinals(inner, text)
     rows = RowReader(text, {name.lower(): table for name, table in tables.items()})
@@ -226,7 +229,12 @@ class _Statement:
             if inner is not None and any(isinstance(i, exp.Star) for i in items):
                 return self._output_names(inner)  # type: ignore[arg-type]
         names: list[str] = []
+        shown: list[str] = []  # several places of one list are one column
         for item in items:
+            place = item.meta.get(PLACE)
+            if place:
+                names.append(place_in_list(shown[-1], place))
+                continue
             if isinstance(item, exp.Alias):
                 name = item.alias
             elif isinstance(item, exp.Column):
@@ -247,9 +255,10 @@ class _Statement:
                     fix="name it otherwise: COUNT(*) AS n",
                 )
             unique, count = name, 1
-            while unique in names:
+            while unique in shown:
                 unique, count = f"{name}_{count}", count + 1
-            names.append(unique)
+            shown.append(unique)
+            names.append(unique if place is None else place_in_list(unique, 0))
         return names
 
     def _registered_name(self, column: exp.Column) -> str:

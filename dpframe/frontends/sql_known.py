@@ -112,7 +112,7 @@ REFUSED: dict[type[exp.Expression], _Words] = {
     ),
     exp.Array: (
         "a list cannot stand here",
-        "each answer is one value per group",
+        "only a list of quantiles is answered, as a column of its own that nothing is computed from",
         "QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75): quantiles of one column share their cost",
     ),
     exp.IgnoreNulls: (

@@ -1055,6 +1055,10 @@ SELECT PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY age) AS p FROM visits;
 SELECT MEDIAN(day) AS m, QUANTILE_DISC(day, 0.75) AS d FROM visits;
 -- quantiles of expressions, and arithmetic on quantiles
 SELECT QUANTILE_DISC(age // 10, 0.75) - QUANTILE_DISC(age // 10, 0.25) AS iqr FROM visits;
+-- lists of quantiles, in the order that they are asked for
+SELECT QUANTILE_DISC(age, [0.75, 0.25]) AS a, COUNT(*) AS n, QUANTILE_DISC(score, [0.9]) FROM visits;
+-- lists of quantiles by group, of days, with FILTER; columns after them keep their numbers
+SELECT QUANTILE_DISC(day, [0.25, 0.5, 0.75]) AS d, ward, PERCENTILE_DISC([0.25, 0.5]) WITHIN GROUP (ORDER BY age DESC) FILTER (WHERE age > 20) AS a, COUNT(*) AS n FROM visits GROUP BY 2 ORDER BY 2;
 
 -- == histograms: a row for each bin, where plain DuckDB has a MAP
 

@@ -1198,7 +1198,28 @@ SELECT QUANTILE_CONT(age) FROM visits
 SELECT MEDIAN(DISTINCT age) FROM visits
 ;
 --! SQLError 1:28 | a list cannot stand here | 0.25, 0.5
-SELECT QUANTILE_CONT(age, [0.25, 0.5]) FROM visits
+SELECT QUANTILE_CONT(age, [0.25, 0.5]) + 1 FROM visits
+;
+--! SQLError 1:43 | a list cannot stand here | 0.25, 0.5
+SELECT q FROM (SELECT QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits)
+;
+--! SQLError 1:8 | there are 0 quantiles in the list | QUANTILE_CONT(age, [])
+SELECT QUANTILE_CONT(age, []) FROM visits
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_DISC(age, [0.5, 1.5])
+SELECT QUANTILE_DISC(age, [0.5, 1.5]) FROM visits
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_CONT(age, [0.5, NULL])
+SELECT QUANTILE_CONT(age, [0.5, NULL]) FROM visits
+;
+--! SQLError 1:86 | neither compared nor ordered | q
+SELECT ward, QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits GROUP BY ward ORDER BY q
+;
+--! SQLError 1:86 | neither compared nor ordered | 2
+SELECT ward, QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits GROUP BY ward ORDER BY 2
+;
+--! SQLError 1:84 | neither compared nor ordered | q
+SELECT ward, QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits GROUP BY ward HAVING q > 3
 ;
 --! QueryError 1:8 | has 2 arguments | MAX(age, 3)
 SELECT MAX(age, 3) FROM visits
