@@ -1042,9 +1042,12 @@ def _where(rows: Grammar) -> str:
 
 _OF_ONE = (
     *("VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "SKEWNESS", "KURTOSIS"),
-    *("SKEWNESS_POP", "KURTOSIS_POP"),
+    *("SKEWNESS_POP", "KURTOSIS_POP", "SEM", "FSUM", "FAVG", "GEOMEAN"),
 )
-_OF_TWO = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
+_OF_TWO = (
+    *("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"),
+    *("REGR_COUNT", "REGR_SXX", "REGR_SYY", "REGR_SXY", "WEIGHTED_AVG"),
+)
 
 
 def _aggregate(rows: Grammar, unit: str) -> str:

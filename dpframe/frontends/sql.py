@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
 
 from dpframe.declare import Table
 from dpframe.errors import ParameterError, SQLError
@@ -23,7 +22,7 @@ from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_lists import PLACE, expand_lists
-from dpframe.frontends.sql_names import check_tables, ctes_around, qualified
+from dpframe.frontends.sql_names import check_tables, ctes_around, qualified, written
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_rows import Known, RowReader, unwrapped
@@ -240,12 +239,7 @@ class _Statement:
             elif isinstance(item, exp.Column):
                 name = self._registered_name(item)
             else:
-                name = item.sql(
-                    "duckdb",
-                    normalize_functions="lower",
-                    comments=False,
-                    unsupported_level=ErrorLevel.IGNORE,
-                )
+                name = written(item)
             if name.startswith(RESERVED):
                 raise sql_error(
                     item,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dpframe.frontends.sql_names import written
 from dpframe.frontends.sql_origin import sql_error
 
 PLACE = "place in a list"
@@ -61,7 +62,7 @@ def _levels(item: exp.Expression) -> exp.Array | None:
 
 
 def _place(item: exp.Expression, index: int) -> exp.Expression:
-    name = item.alias or item.sql("duckdb", normalize_functions="lower", comments=False)
+    name = item.alias or written(item)
     copied = (item.this if isinstance(item, exp.Alias) else item).copy()
     levels = _levels(copied)
     assert levels is not None

@@ -58,6 +58,16 @@ SELECT COUNT(DISTINCT ward, age), COUNT(DISTINCT name, cost, score) FILTER (WHER
 SELECT COUNT(DISTINCT ward, age) FROM visits;
 -- variances and deviations, of a sample and of a population
 SELECT VAR_POP(age), VAR_SAMP(cost), VARIANCE(score), STDDEV(change), STDDEV_POP(age), STDDEV_SAMP(cost) FROM visits;
+-- the standard error of a mean
+SELECT SEM(age), SEM(cost) FILTER (WHERE age > 20) FROM visits;
+-- sums of squares and of products, and the pairs that they are of
+SELECT REGR_SXX(cost, age) AS xx, REGR_SYY(cost, age) AS yy, REGR_SXY(cost, age) AS xy, REGR_COUNT(cost, age) AS n, REGR_COUNT(age, score) FILTER (WHERE cost > 100) AS few FROM visits;
+-- weighted means, of rows where value and weight are there
+SELECT ward, COUNT(*) AS n, WEIGHTED_AVG(cost, age) AS a, WAVG(score, age) AS b FROM visits GROUP BY ward;
+-- sums and means that are more accurate in floats
+SELECT FSUM(cost), KAHAN_SUM(age), SUMKAHAN(change), FAVG(cost) FROM visits;
+-- geometric means, of what is above 0
+SELECT GEOMEAN(age + 1), GEOMETRIC_MEAN(GREATEST(cost, 1)) FROM visits;
 -- variances by group, with FILTER
 SELECT sex, COUNT(*) AS n, VAR_SAMP(age) FILTER (WHERE score > 0) AS v, STDDEV(cost / 1000) AS d FROM visits GROUP BY sex;
 -- a count, a mean and a deviation of the same values, from three sums

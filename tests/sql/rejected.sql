@@ -1422,13 +1422,16 @@ SELECT STRING_AGG(ward, ',' ORDER BY age) FROM visits
 --! QueryError 1:8 | one row decides the answer | EVERY(active) FILTER (WHERE age > 3)
 SELECT EVERY(active) FILTER (WHERE age > 3) FROM visits
 ;
---! QueryError 1:8 | STDDEV_SAMP(cost) / SQRT(COUNT(cost)) | SEM(cost)
-SELECT SEM(cost) FROM visits
+--! UnboundedError 1:8 | has weights that may be negative | WEIGHTED_AVG(age, change)
+SELECT WEIGHTED_AVG(age, change) FROM visits
+;
+--! QueryError 1:8 | has 1 arguments | WEIGHTED_AVG(age)
+SELECT WEIGHTED_AVG(age) FROM visits
 ;
 --! QueryError 1:8 | QUANTILE_CONT(cost, 0.75) - QUANTILE_CONT(cost, 0.25) | MAD(cost)
 SELECT MAD(cost) FROM visits
 ;
---! QueryError 1:8 | EXP(AVG(LN(GREATEST(cost, 1)))) | GEOMEAN(cost)
+--! UnboundedError 1:8 | EXP(AVG(LN(GREATEST(cost, 1)))) | GEOMEAN(cost)
 SELECT GEOMEAN(cost) FROM visits
 ;
 --! QueryError 1:8 | SUM(LN(GREATEST(cost, 1))) | PRODUCT(cost)
@@ -1443,8 +1446,11 @@ SELECT KURTOSIS_SAMP(cost) FROM visits
 --! QueryError 1:8 | ; MEDIAN is | MEDAIN(cost)
 SELECT MEDAIN(cost) FROM visits
 ;
---! QueryError 1:8 | WHERE cost IS NOT NULL AND age IS NOT NULL | REGR_COUNT(cost, age)
-SELECT REGR_COUNT(cost, age) FROM visits
+--! QueryError 1:8 | is not of numbers | REGR_COUNT(cost, ward)
+SELECT REGR_COUNT(cost, ward) FROM visits
+;
+--! QueryError 1:8 | has 1 arguments | REGR_COUNT(cost)
+SELECT REGR_COUNT(cost) FROM visits
 ;
 --! SQLError 1:8 | the function FOO is not known | FOO(SUM(age))
 SELECT FOO(SUM(age)) FROM visits
