@@ -55,7 +55,7 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
     _refuse_rows(select, text)
-    expand_histograms(select, _aggregating(select), text)
+    expand_histograms(select, _aggregating(select), text, tables)
     expand_lists(select, text)
     for inner in select.find_all(exp.Select):
         refuse_wrong_ordinals(inner, text)

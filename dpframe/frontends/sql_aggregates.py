@@ -152,7 +152,7 @@ class AggregateReader:
         """The names of the keys that the bins of a HISTOGRAM are."""
         return [
             self._bins.setdefault(bins, f"k{len(self._read) + len(self._bins)}")
-            for bins in bins_of(call, self.text, self.rows.read, self.rows.value)
+            for bins in bins_of(call, self.text, self.rows.read, self.rows.value, self._keys.get)
         ]
 
     def _within_group(self, node: exp.WithinGroup, where: Expr | None) -> AggregateCall:

@@ -1096,6 +1096,15 @@ SELECT HISTOGRAM(score, 2) FILTER (WHERE sex = 'f') AS n FROM visits;
 -- HISTOGRAM of a column with keys has a bin for each
 --= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex
 SELECT HISTOGRAM(sex) AS n FROM visits;
+-- HISTOGRAM of categories and bins
+--= SELECT sex, b * 55.0 AS low, b * 55.0 + 55 AS high, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR(age / 55), 1) AS b FROM visits WHERE age IS NOT NULL) GROUP BY sex, b
+SELECT HISTOGRAM(sex, age, 2) AS n FROM visits;
+-- HISTOGRAM of bins and categories, with FILTER
+--= SELECT b * 55.0 AS low, b * 55.0 + 55 AS high, sex, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR(age / 55), 1) AS b FROM visits WHERE age IS NOT NULL AND cost > 100) GROUP BY sex, b
+SELECT HISTOGRAM(age, 2, sex) FILTER (WHERE cost > 100) AS n FROM visits;
+-- HISTOGRAM of categories, twice
+--= SELECT sex, active, COUNT(*) AS n FROM visits WHERE active IS NOT NULL GROUP BY ALL
+SELECT HISTOGRAM(sex, active) AS n FROM visits WHERE active IS NOT NULL;
 -- HISTOGRAM in several groupings
 --= SELECT sex, b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY GROUPING SETS ((sex, b), (b))
 SELECT sex, HISTOGRAM(score, 2) AS n FROM visits GROUP BY ROLLUP (sex);

@@ -1266,6 +1266,24 @@ SELECT HISTOGRAM() FROM visits
 --! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, 5)
 SELECT HISTOGRAM(age, 11, 5) FROM visits
 ;
+--! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(ward, sex, age)
+SELECT HISTOGRAM(ward, sex, age) FROM visits
+;
+--! SQLError 1:24 | is not a literal | cost
+SELECT HISTOGRAM(ward, cost) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(UPPER(ward), age, 11)
+SELECT HISTOGRAM(UPPER(ward), age, 11) FROM visits
+;
+--! SQLError 1:8 | both values of the plane are the same | HISTOGRAM(ward, ward)
+SELECT HISTOGRAM(ward, ward) FROM visits
+;
+--! SQLError 1:8 | margins goes with bins | HISTOGRAM(ward, sex, margins := TRUE)
+SELECT HISTOGRAM(ward, sex, margins := TRUE) FROM visits
+;
+--! ParameterError 1:8 | cumulative is for bins of one column | HISTOGRAM(ward, age, 11, cumulative := TRUE)
+SELECT HISTOGRAM(ward, age, 11, cumulative := TRUE) FROM visits
+;
 --! SQLError 1:8 | HISTOGRAM has no option levels | HISTOGRAM(age, 11, levels := TRUE)
 SELECT HISTOGRAM(age, 11, levels := TRUE) FROM visits
 ;
