@@ -116,7 +116,9 @@ class Query:
         if contest is not None:
             return explain_contest(*contest, remains)
         rejected = self._choice(compiled, cost)
-        winners = "" if rejected is None else rejected[0].note_of_noisy(rejected[1], offer)
+        promised, winners = self._promise(cost) is not None, ""
+        if rejected is not None:
+            winners = rejected[0].note_of_noisy(rejected[1], offer, promised=promised)
         return explain(compiled, offer, str(loss), remains, winners, notes)
 
     def release(
@@ -183,7 +185,8 @@ class Query:
         version = self._version()
         source = self._asking.source
         compiled = offer.choose(compiled, self._engine, source)
-        note = f"{offer.note}; cost: {offer.loss}" if offer.note else ""
+        note = offer.note or self._promised_note(compiled, cost, offer)
+        note = f"{note}; cost: {offer.loss}" if note else ""
         parts = NoisyParts(compiled, offer.layout, offer.laws, self._noisy(compiled, offer))
         if version is not None and self._version() == version:  # it did not change meanwhile
             charge.store({**offer.kept(compiled, version), **kept_parts(parts, version)})
@@ -280,6 +283,14 @@ class Query:
             charge.store(contest.kept(winners, choice, version))
         note = f"{contest.note(choice)}; cost: {loss}"
         return Release(contest.released(winners), loss, source, note=note)
+
+    def _promised_note(self, compiled: Compiled, cost: Cost, counts: Offer) -> str:
+        """What was promised of winners, where noisy scores are what keeps it."""
+        promise = self._promise(cost)
+        contest = None if promise is None else contest_of(compiled)
+        if promise is None or contest is None:
+            return ""
+        return f"by noisy scores of {compiled.groups:,} groups, {contest.noted(counts, promise[1])}"
 
     def _known_winners(self, compiled: Compiled, cost: Cost) -> Release | None:
         """Winners of the same contest, from an earlier release."""

@@ -84,14 +84,21 @@ class Contest:
             f" {sure(choice)} confidence within {error} of the best"
         )
 
-    def note_of_noisy(self, choice: ChoiceOffer, counts: Offer) -> str:
-        """How the winners are found where noisy scores are the better way."""
-        cost = "" if choice.loss == counts.loss else f" for {choice.loss}"
-        noisy = readable(Fraction(self.error_of_noisy(counts, choice.confidence)))
+    def noted(self, counts: Offer, confidence: float) -> str:
+        """What is said of winners that noisy scores decide."""
+        error = readable(Fraction(self.error_of_noisy(counts, confidence)))
+        return f"with {100 * confidence:g}% confidence within {error} of the best"
+
+    def note_of_noisy(self, choice: ChoiceOffer, counts: Offer, *, promised: bool) -> str:
+        """How the winners are found where noisy scores are the better way.
+
+        It is nearer at the same cost, or cheaper where an error was `promised`.
+        """
+        cost = f" for {choice.loss}" if promised else ""
         error = readable(Fraction(error_of(self.ballot, choice, choice.confidence)))
         return (
-            f"{self.k:,}, those with the best noisy scores; with {sure(choice)} confidence"
-            f" within {noisy} of the best (chosen by {choice.name}, within {error}{cost})"
+            f"{self.k:,}, those with the best noisy scores; {self.noted(counts, choice.confidence)}"
+            f" (chosen by {choice.name}, within {error}{cost})"
         )
 
     # --- kept on the ledger ----------------------------------------------------------------------

@@ -105,7 +105,13 @@ def test_noisy_scores_are_taken_where_they_cost_less() -> None:
     said = query.explain(error=100)
     assert "with the best noisy scores; with 95% confidence within 100 of the best" in said
     assert "(chosen by rounds of permute-and-flip, within 100 for epsilon" in said
-    assert len(query.release(error=100)) == 5
+    release = query.release(error=100)
+    assert len(release) == 5
+    assert "by noisy scores of 20 groups, with 95% confidence within 100 of the best" in repr(
+        release
+    )
+    assert "within" in query.explain(epsilon=0.1, fresh=True)
+    assert "for epsilon" not in query.explain(epsilon=0.1, fresh=True)
 
 
 def test_the_error_of_a_selection_is_in_units_of_its_score() -> None:
