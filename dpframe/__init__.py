@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpframe.frame import Frame, GroupBy
     from dpframe.histogram import HistogramQuery
     from dpframe.query import Query
-    from dpframe.release.choice import Choice
+    from dpframe.release.chosen import Choice
     from dpframe.release.histogram import Histogram
     from dpframe.release.table import Release
     from dpframe.session import Session
@@ -79,7 +79,7 @@ __all__ = [
 
 _HOMES = {
     "Budget": "budget.budget",
-    "Choice": "release.choice",
+    "Choice": "release.chosen",
     "Frame": "frame",
     "GroupBy": "frame",
     "Histogram": "release.histogram",

@@ -85,6 +85,7 @@ class HistogramQuery(Query):
         super().__init__(
             flat._asking, flat._compiled, flat._engine, flat._version, flat._asked, flat._said
         )
+        shown = shown.grouped_by(flat.compiled.private)
         self._flat, self._plan, self._shown, self._analyse = flat, plan, shown, analyse
         self._ways: tuple[_Way, ...] | None = None
         _refuse_impossible(shown, plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.budget.cautions import warn_of
@@ -12,14 +13,17 @@ from dpframe.budget.loss import Loss
 from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, QueryError
 from dpframe.plan.domains import Domain
+from dpframe.plan.nodes import list_name
 from dpframe.release.asking import Asking, Said
-from dpframe.release.choice import Choice, ChoiceOffer, ballot_of, choice_offer, choose
+from dpframe.release.choice import ballot_of
+from dpframe.release.chosen import Choice, ChoiceOffer, choice_offer, choose
 from dpframe.release.consistency import reconciled
-from dpframe.release.cost import Cost, offer_for, predicted_width, single_cost
+from dpframe.release.cost import Cost, offer_for, predicted_width
 from dpframe.release.explain import explain, explain_contest
 from dpframe.release.kept_keys import with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
 from dpframe.release.offer import Offer, of_public_rows, public_values, released
+from dpframe.release.promised import is_cheaper, keeps, noisy_within, promise_of
 from dpframe.release.reuse import kept_parts, reusable
 from dpframe.release.selection import every_key, with_few_keys
 from dpframe.release.table import Release
@@ -49,7 +53,8 @@ class Query:
     @property
     def columns(self) -> dict[str, Domain]:
         """The columns of the answer, and what is known of each before it is asked."""
-        return PostProcessing(self._compiled).domains(self._compiled.plan)
+        found = PostProcessing(self._compiled).domains(self._compiled.plan)
+        return {list_name(name): domain for name, domain in found.items()}
 
     def cost(
         self,
@@ -70,7 +75,7 @@ class Query:
         cost = self._checked(cost)
         compiled = self._settled(fresh)
         said = self._said_offer(compiled, cost)
-        if not fresh and self._is_free(compiled, said):
+        if not fresh and self._is_free(compiled, said, cost):
             return Loss.none()
         offer = said or self._offer(compiled, cost)
         contest = self._contest(compiled, cost, offer)
@@ -96,7 +101,7 @@ class Query:
         ledger = self._asking.ledger
         room, compiled = ledger.room, self._settled(fresh)
         said = self._said_offer(compiled, cost)
-        if not fresh and self._is_free(compiled, said):
+        if not fresh and self._is_free(compiled, said, cost):
             free = "nothing: every part was measured before (fresh=True measures again)"
             return explain(compiled, None, free, str(room), notes=notes)
         if not self.has_cost(cost) and not compiled.table.public:
@@ -111,7 +116,9 @@ class Query:
         if contest is not None:
             return explain_contest(*contest, remains)
         rejected = self._choice(compiled, cost)
-        winners = "" if rejected is None else rejected[0].note_of_noisy(rejected[1], offer)
+        promised, winners = self._promise(cost) is not None, ""
+        if rejected is not None:
+            winners = rejected[0].note_of_noisy(rejected[1], offer, promised=promised)
         return explain(compiled, offer, str(loss), remains, winners, notes)
 
     def release(
@@ -148,12 +155,12 @@ class Query:
             note = "the keys are public: no row was read, at no cost"
             return Release(keys_alone(compiled), Loss.none(), self._asking.source, note=note)
         said = self._said_offer(compiled, cost)
-        known = None if fresh else self._known(compiled, said)
+        known = None if fresh else self._known(compiled, said, cost)
         if known is not None:
             note = "measured before: no cost"
             parts = reconciled(known)
             return Release(parts, Loss.none(), self._asking.source, note=note, reused=True)
-        winners = None if fresh else self._known_winners(compiled)
+        winners = None if fresh else self._known_winners(compiled, cost)
         if winners is not None:
             return winners
         offer = said or self._offer(compiled, cost)
@@ -178,7 +185,8 @@ class Query:
         version = self._version()
         source = self._asking.source
         compiled = offer.choose(compiled, self._engine, source)
-        note = f"{offer.note}; cost: {offer.loss}" if offer.note else ""
+        note = offer.note or self._promised_note(compiled, cost, offer)
+        note = f"{note}; cost: {offer.loss}" if note else ""
         parts = NoisyParts(compiled, offer.layout, offer.laws, self._noisy(compiled, offer))
         if version is not None and self._version() == version:  # it did not change meanwhile
             charge.store({**offer.kept(compiled, version), **kept_parts(parts, version)})
@@ -198,7 +206,7 @@ class Query:
 
     def is_known(self) -> bool:
         """Whether it can be answered from earlier measurements, whatever their noise."""
-        return self._known(self._settled(False), None) is not None
+        return self._known(self._settled(False), None, Cost()) is not None
 
     def predicted(self, cost: Cost) -> tuple[float, float]:
         """The standard deviation of its first aggregate, and the half width of its 95% interval."""
@@ -241,12 +249,18 @@ class Query:
     ) -> tuple[Contest, ChoiceOffer] | None:
         """How to choose winners, if the query asks for no more and noisy scores are no better."""
         found = self._choice(compiled, cost)
-        return found if found is not None and found[0].is_better(found[1], counts) else None
+        if found is None:
+            return None
+        if self._promise(cost) is not None:
+            better = is_cheaper(found[1], counts, self._asking.budget)
+        else:
+            better = found[0].is_better(found[1], counts)
+        return found if better else None
 
     def _choice(self, compiled: Compiled, cost: Cost) -> tuple[Contest, ChoiceOffer] | None:
         """How winners would be chosen without their scores, if the query asks for no more."""
         contest, asking = contest_of(compiled), self._asking
-        if contest is None or single_cost(cost, asking.default_share)[0] == "error":
+        if contest is None:
             return None
         try:
             found = choice_offer(
@@ -270,12 +284,20 @@ class Query:
         note = f"{contest.note(choice)}; cost: {loss}"
         return Release(contest.released(winners), loss, source, note=note)
 
-    def _known_winners(self, compiled: Compiled) -> Release | None:
+    def _promised_note(self, compiled: Compiled, cost: Cost, counts: Offer) -> str:
+        """What was promised of winners, where noisy scores are what keeps it."""
+        promise = self._promise(cost)
+        contest = None if promise is None else contest_of(compiled)
+        if promise is None or contest is None:
+            return ""
+        return f"by noisy scores of {compiled.groups:,} groups, {contest.noted(counts, promise[1])}"
+
+    def _known_winners(self, compiled: Compiled, cost: Cost) -> Release | None:
         """Winners of the same contest, from an earlier release."""
         contest, version = contest_of(compiled), self._version()
         found = None
         if contest is not None and version is not None:
-            found = contest.known(self._asking.ledger.find, version)
+            found = contest.known(self._asking.ledger.find, version, self._promise(cost))
         if contest is None or found is None:
             return None
         winners, note = found
@@ -303,7 +325,7 @@ class Query:
             return self._compiled
         return with_few_keys(with_known_keys(self._compiled, self._asking.ledger.find, version))
 
-    def _known(self, compiled: Compiled, said: Offer | None) -> NoisyParts | None:
+    def _known(self, compiled: Compiled, said: Offer | None, cost: Cost) -> NoisyParts | None:
         """The parts from earlier releases, if all are there, with no more noise than was said."""
         version = self._version()
         if version is None or compiled.table.public or compiled.awaits_keys:
@@ -313,12 +335,14 @@ class Query:
             names = [name for name, _ in compiled.aggregates]
             limits = {name: said.deviation(i) for i, name in enumerate(names)}
         find = self._asking.ledger.find
-        known = reusable(compiled, find, version, limits)
+        known, promise = reusable(compiled, find, version, limits), self._promise(cost)
+        if known is not None and promise is not None and not keeps(known, *promise):
+            known = None
         return known or known_winners_first(compiled, find, version, limits)
 
-    def _is_free(self, compiled: Compiled, said: Offer | None) -> bool:
-        known = self._known(compiled, said) is not None
-        return known or self._known_winners(compiled) is not None
+    def _is_free(self, compiled: Compiled, said: Offer | None, cost: Cost) -> bool:
+        known = self._known(compiled, said, cost) is not None
+        return known or self._known_winners(compiled, cost) is not None
 
     def _said_offer(self, compiled: Compiled, cost: Cost) -> Offer | None:
         """What a cost buys, where one was said, and there is something to measure."""
@@ -326,10 +350,14 @@ class Query:
         return self._offer(compiled, cost) if measures else None
 
     def _offer(self, compiled: Compiled, cost: Cost) -> Offer:
-        asking = self._asking
-        offer = offer_for(compiled, cost, asking.budget, asking.default_share)
+        asking, promise = self._asking, self._promise(cost)
+        winners = None if promise is None else noisy_within(compiled, *promise, asking.budget)
+        offer = winners or offer_for(compiled, cost, asking.budget, asking.default_share)
         self._said.check(offer.loss)
         return winners_first(compiled, cost, offer, asking.budget, asking.default_share) or offer
+
+    def _promise(self, cost: Cost) -> tuple[Fraction, float] | None:
+        return promise_of(cost, self._asking.default_share)
 
     def _exact(self, compiled: Compiled, offer: Offer) -> tuple[tuple[int, ...], ...]:
         if not offer.layout.parts:

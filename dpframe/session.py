@@ -29,7 +29,7 @@ from dpframe.query import Query
 from dpframe.ranges import Learning, open_arguments
 from dpframe.regression import Regression, Scales
 from dpframe.release.asking import Asking, Said
-from dpframe.release.choice import Choice
+from dpframe.release.chosen import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.histogram import Histogram
 from dpframe.release.noisy import PostProcessing
@@ -214,6 +214,8 @@ class Session:
         epsilon: Number | None = None,
         rho: Number | None = None,
         share: Number | None = None,
+        error: Number | None = None,
+        confidence: float | None = None,
         k: int = 1,
         largest: bool = True,
         keys: Mapping[str, Iterable[Any]] | None = None,
@@ -223,10 +225,10 @@ class Session:
 
         With GROUP BY, the groups are the candidates and the one other column is their score:
         `SELECT ward, COUNT(*) FROM visits GROUP BY ward`. Without, the columns are the candidates.
-        A score is a sum of counts and sums with fixed factors, and its sensitivity is derived. This
-        takes far less noise than releasing all scores and looking for the largest.
+        A score is a sum of counts and sums with fixed factors, and its sensitivity is derived.
+        `error` asks for the least cost at which no choice is further behind the best score.
         """
-        cost = Cost(epsilon, rho, share, takes_error=False)
+        cost = Cost(epsilon, rho, share, error, confidence)
         return self.query(text, keys=keys, dialect=dialect).choose(cost, k=k, largest=largest)
 
     def linear_regression(

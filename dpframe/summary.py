@@ -28,7 +28,7 @@ from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import code_of
 from dpframe.frontends.polars_winners import best_rows
 from dpframe.plan.functions.casts import polars_type
-from dpframe.plan.nodes import Node
+from dpframe.plan.nodes import Node, list_name
 from dpframe.plan.shown import Shown
 from dpframe.query import Query
 from dpframe.release.table import Release
@@ -257,7 +257,7 @@ class Summary:
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return list(self._table.columns)
+        return list(dict.fromkeys(map(list_name, self._table.columns)))
 
     def _schema(self) -> Mapping[str, pl.DataType]:
         """The types by which selectors choose; they follow from the analysis."""

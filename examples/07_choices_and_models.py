@@ -44,6 +44,9 @@ favourite = "SELECT dish FROM votes GROUP BY dish ORDER BY COUNT(*) DESC LIMIT 1
 print(session.query(favourite).explain(epsilon=0.1))
 print(session.sql(favourite, epsilon=0.1))
 
+heading("what it costs to be within 200 votes of the favourite, surely enough")
+print(session.query(favourite).cost(error=200, confidence=0.99, fresh=True))
+
 heading("the same in Polars is the same question: it is free")
 counted = session.table("votes").group_by("dish").agg(pl.len())
 print(counted.top_k(1, by="len").select("dish").release(epsilon=0.1))

@@ -1042,9 +1042,12 @@ def _where(rows: Grammar) -> str:
 
 _OF_ONE = (
     *("VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "SKEWNESS", "KURTOSIS"),
-    *("SKEWNESS_POP", "KURTOSIS_POP"),
+    *("SKEWNESS_POP", "KURTOSIS_POP", "SEM", "FSUM", "FAVG", "GEOMEAN"),
 )
-_OF_TWO = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
+_OF_TWO = (
+    *("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"),
+    *("REGR_COUNT", "REGR_SXX", "REGR_SYY", "REGR_SXY", "WEIGHTED_AVG"),
+)
 
 
 def _aggregate(rows: Grammar, unit: str) -> str:
@@ -1069,7 +1072,8 @@ def _aggregate(rows: Grammar, unit: str) -> str:
         case 3 if unit and rows.below(2):
             text = f"COUNT(DISTINCT {unit})"
         case 3:
-            text = f"COUNT(DISTINCT {rows.any(depth).text})"
+            few = ", ".join(rows.any(depth).text for _ in range(rows.pick(1, 1, 2, 3)))
+            text = f"COUNT(DISTINCT {rows.pick(few, f'ROW({few}, {unit or 1})')})"
         case 4 | 5 | 6:
             text = f"SUM({rows.bounded_number(depth)})"
         case _:

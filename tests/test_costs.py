@@ -68,13 +68,11 @@ def test_only_costs_that_a_question_takes_are_suggested() -> None:
     asked = session(dp.Budget(epsilon=1))
     with pytest.raises(dp.ParameterError, match="or error=100"):
         asked.sql("SELECT COUNT(*) FROM t")
-    for ask in (
-        lambda: asked.select("SELECT k, COUNT(*) FROM t GROUP BY k"),
-        lambda: asked.sql("SELECT SUM(x) FROM t", bounds="auto"),
-    ):
-        with pytest.raises(dp.ParameterError, match="no cost was said") as refused:
-            ask()
-        assert "error=" not in refused.value.fix
+    with pytest.raises(dp.ParameterError, match="or error=100"):
+        asked.select("SELECT k, COUNT(*) FROM t GROUP BY k")
+    with pytest.raises(dp.ParameterError, match="no cost was said") as refused:
+        asked.sql("SELECT SUM(x) FROM t", bounds="auto")
+    assert "error=" not in refused.value.fix
 
 
 def test_an_error_finer_than_the_grid_is_refused() -> None:

@@ -1,6 +1,16 @@
 """Each aggregate as exact integer parts, and how to finish from noisy ones."""
 
-from dpframe.aggregates import association, count, mean, mode, quantile, spread, sum
+from dpframe.aggregates import (
+    association,
+    count,
+    geometric,
+    mean,
+    mode,
+    quantile,
+    spread,
+    sum,
+    weighted,
+)
 from dpframe.aggregates.base import AGGREGATES, Aggregate, Recipe, Scope
 
 __all__ = [
@@ -10,9 +20,11 @@ __all__ = [
     "Scope",
     "association",
     "count",
+    "geometric",
     "mean",
     "mode",
     "quantile",
     "spread",
     "sum",
+    "weighted",
 ]

@@ -1,4 +1,4 @@
-"""COVAR, CORR and REGR: how two columns vary together."""
+"""COVAR, CORR and REGR: how two columns vary together. REGR_COUNT is a count."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ class _Kind:
     """Whose means it needs: of y, of x, of their product, of their squares."""
     finish: Callable[[_Moments], pl.Expr]
     fewest: int = 1
+    may_be_flat: bool = False
+    """Whether variances of 0 have an answer, because nothing is divided by them."""
 
     @property
     def squares(self) -> list[str]:
-        """The variables whose variance it divides by."""
+        """The variables whose variance it needs."""
         return [name[0] for name in self.means if name in ("yy", "xx")]
 
 
@@ -68,6 +70,9 @@ _KINDS = {
     "REGR_SLOPE": _Kind(_LINE, lambda m: m.slope, 2),
     "REGR_INTERCEPT": _Kind(_LINE, lambda m: m.mean_y - m.slope * m.mean_x, 2),
     "REGR_R2": _Kind((*_LINE, "yy"), lambda m: m.correlation**2, 2),
+    "REGR_SXX": _Kind(("x", "xx"), lambda m: m.square_x.clip(0) * m.count, may_be_flat=True),
+    "REGR_SYY": _Kind(("y", "yy"), lambda m: m.square_y.clip(0) * m.count, may_be_flat=True),
+    "REGR_SXY": _Kind(("y", "x", "yx"), lambda m: m.product * m.count),
     "REGR_AVGX": _Kind(("x",), lambda m: m.mean_x),
     "REGR_AVGY": _Kind(("y",), lambda m: m.mean_y),
 }
@@ -76,7 +81,7 @@ _KINDS = {
 @aggregate
 @dataclass(frozen=True, slots=True)
 class Association(Aggregate):
-    """Covariance, correlation and the line of least squares, from noisy means of products.
+    """Covariance, correlation, sums of squares and the line of least squares, from noisy means.
 
     Guarantee: that of its parts, the count of rows where both columns have a value, and sums of
     the two values, their product and their squares, each less the middle of its range. All are
@@ -138,11 +143,17 @@ class Association(Aggregate):
                 (found.get("xx", zero) - mean_x**2).clip(upper_bound=x.half_width**2),
             )
 
-        def known(found: _Moments) -> pl.Expr:
-            """Whether there is a value: rows enough, and variances above 0."""
+        def possible(found: _Moments) -> pl.Expr:
+            """Whether true moments may be so: rows enough, and variances above 0, or at 0."""
             there = found.count >= kind.fewest
-            there = there & (found.square_y > 0) if "y" in kind.squares else there
-            return there & (found.square_x > 0) if "x" in kind.squares else there
+            for letter, square in (("y", found.square_y), ("x", found.square_x)):
+                if letter in kind.squares:
+                    there &= square >= 0 if kind.may_be_flat else square > 0
+            return there
+
+        def known(found: _Moments) -> pl.Expr:
+            """Whether there is a value; a variance below 0 is read as 0 where that may be."""
+            return found.count >= kind.fewest if kind.may_be_flat else possible(found)
 
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             found = moments(noisy)
@@ -165,5 +176,5 @@ class Association(Aggregate):
         weights["count"] = 0.25
         parts = parts_of(means, self.present)
         name = "means of centred values and their products"
-        recipe = Recipe(parts, weights, finish, name, lambda noisy: known(moments(noisy)))
+        recipe = Recipe(parts, weights, finish, name, lambda noisy: possible(moments(noisy)))
         return (replace(recipe, nearest=nearest) if self.kind == "REGR_R2" else recipe,)

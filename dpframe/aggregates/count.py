@@ -1,4 +1,4 @@
-"""COUNT: of rows, of values, of units, of different values."""
+"""COUNT: of rows, of values, of pairs, of units, of different values."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from dpframe.aggregates.base import (
     Scope,
     aggregate,
     argument_text,
+    not_distinct,
     only_argument,
     rows_where,
 )
-from dpframe.bounds.analysis import condition, refused
-from dpframe.plan.domains import Domain
-from dpframe.plan.exprs import AggregateCall, Call, Column, conjunction, conjuncts
+from dpframe.aggregates.moments import present_rows
+from dpframe.bounds.analysis import condition, refused, typed
+from dpframe.plan.domains import Domain, Type
+from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction, conjuncts
 from dpframe.plan.parts import CountDistinct, CountRows, CountUnits, Part
 
 
@@ -34,7 +36,10 @@ class Count(Aggregate):
     values by at most the weight of those that it holds.
     """
 
-    sql_names: ClassVar[tuple[str, ...]] = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "N_UNIQUE")
+    sql_names: ClassVar[tuple[str, ...]] = (
+        *("COUNT", "COUNT_IF", "APPROX_DISTINCT", "N_UNIQUE"),
+        "REGR_COUNT",
+    )
     part: Part
 
     @classmethod
@@ -44,6 +49,8 @@ class Count(Aggregate):
         if call.name == "COUNT_IF":
             true = condition(call.args[0], scope.columns).expr
             return cls(CountRows(conjunction((*conjuncts(rows_where(call, scope)), true))))
+        if call.name == "REGR_COUNT":
+            return cls(CountRows(_pairs(call, scope)))
         if not call.args:
             return cls(CountRows(rows_where(call, scope)))
         return cls(CountRows(rows_where(call, scope, only_argument(call, scope))))
@@ -59,6 +66,20 @@ class Count(Aggregate):
         return (Recipe({"count": self.part}, {"count": 1.0}, finish, "a count"),)
 
 
+def _pairs(call: AggregateCall, scope: Scope) -> Expr | None:
+    """The condition under which a row counts in a regression: both of its numbers are there."""
+    not_distinct(call)
+    kinds = [typed(arg, scope.columns).domain.type for arg in call.args]
+    if len(kinds) != 2 or not all(kind.is_number or kind is Type.BOOL for kind in kinds):
+        raise refused(
+            call,
+            f"has {len(kinds)} arguments" if len(kinds) != 2 else "is not of numbers",
+            why="a regression is of two numbers",
+            fix="REGR_COUNT(y, x), or COUNT(*) FILTER (WHERE y IS NOT NULL AND x IS NOT NULL)",
+        )
+    return present_rows(call, scope)
+
+
 def _different(call: AggregateCall, scope: Scope) -> Part:
     """COUNT(DISTINCT x): of units where x names them, else of values."""
     where = rows_where(call, scope)
@@ -66,6 +87,8 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
         # SQL's COUNT(DISTINCT x) leaves NULL out, though NULL is a unit like any other.
         present = Call("not", (Call("is_null", call.args),))
         return CountUnits(conjunction((*conjuncts(where), present)))
+    if len(call.args) > 1 and call.name != "APPROX_DISTINCT":
+        return _different_tuples(call, scope)
     value = only_argument(call, scope)
     if call.name == "N_UNIQUE" and value.domain.nullable:
         raise refused(
@@ -75,3 +98,14 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
             fix=f"COUNT(DISTINCT {argument_text(call)})",
         )
     return CountDistinct(where, value.expr, value.domain.type)
+
+
+def _different_tuples(call: AggregateCall, scope: Scope) -> Part:
+    """COUNT(DISTINCT a, b), of rows without NULL in them; or N_UNIQUE, where NULL is a value."""
+    found = [typed(arg, scope.columns) for arg in call.args]
+    conditions = conjuncts(rows_where(call, scope))
+    if call.name != "N_UNIQUE":
+        nullable = [each.expr for each in found if each.domain.nullable]
+        conditions += tuple(Call("not", (Call("is_null", (expr,)),)) for expr in nullable)
+    first, *others = ((each.expr, each.domain.type) for each in found)
+    return CountDistinct(conjunction(conditions), *first, tuple(others))

@@ -39,7 +39,7 @@ class Mean(Aggregate):
     by, and the middle of the range is released; NULL if the table is public.
     """
 
-    sql_names: ClassVar[tuple[str, ...]] = ("AVG", "MEAN")
+    sql_names: ClassVar[tuple[str, ...]] = ("AVG", "MEAN", "FAVG")
     is_linear: ClassVar[bool] = False
     value: Typed
     where: Expr | None

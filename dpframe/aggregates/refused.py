@@ -27,15 +27,8 @@ _LEAST = "with the least {0} that counts in place of 1"
 
 COMPUTED: dict[str, str] = {
     "AVERAGE": "AVG({0})",
-    "FAVG": "AVG({0})",
-    "FSUM": "SUM({0})",
-    "GEOMEAN": f"EXP(AVG(LN(GREATEST({{0}}, 1)))), {_LEAST}",
-    "GEOMETRIC_MEAN": f"EXP(AVG(LN(GREATEST({{0}}, 1)))), {_LEAST}",
-    "KAHAN_SUM": "SUM({0})",
     "MAD": "QUANTILE_CONT({0}, 0.75) - QUANTILE_CONT({0}, 0.25), which says how far values spread too",
     "PRODUCT": f"SUM(LN(GREATEST({{0}}, 1))) for its logarithm, {_LEAST}",
-    "REGR_COUNT": "COUNT(*) FILTER (WHERE {0} IS NOT NULL AND {1} IS NOT NULL)",
-    "SEM": "STDDEV_SAMP({0}) / SQRT(COUNT({0}))",
 }
 """Aggregates that others say as well: what to ask of the arguments instead."""
 

@@ -1,4 +1,4 @@
-"""VAR and STDDEV, SKEWNESS and KURTOSIS, each of a population or a sample."""
+"""VAR and STDDEV, SKEWNESS and KURTOSIS, each of a population or a sample; SEM."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ _NAMES = {
     "SKEWNESS_POP": "SKEWNESS_POP",
     "KURTOSIS": "KURTOSIS",
     "KURTOSIS_POP": "KURTOSIS_POP",
+    "SEM": "SEM",
 }
 
 _POWERS = {"SKEWNESS": 3, "SKEWNESS_POP": 3, "KURTOSIS": 4, "KURTOSIS_POP": 4}
-_FEWEST = {"VAR_POP": 1, "STDDEV_POP": 1, "SKEWNESS": 3, "KURTOSIS": 4}
+_FEWEST = {"VAR_POP": 1, "STDDEV_POP": 1, "SEM": 1, "SKEWNESS": 3, "KURTOSIS": 4}
 """Rows below which there is no value: two, unless it stands here."""
 
 
@@ -198,7 +199,13 @@ def _sample_kurtosis(count: pl.Expr, moments: list[pl.Expr], half_width: float) 
     return (count - 1) / ((count - 2) * (count - 3)) * ((count + 1) * plain + 6)
 
 
+def _standard_error(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
+    """Of a mean: from the deviation of the population, as DuckDB computes it."""
+    return (_variance(count, moments, half_width) / count).sqrt()
+
+
 _FINISH: dict[str, Finish] = {
+    "SEM": _standard_error,
     "VAR_POP": _variance,
     "VAR_SAMP": _sample_variance,
     "STDDEV_POP": lambda *given: _variance(*given).sqrt(),

@@ -39,10 +39,11 @@ class Sum(Aggregate):
     mean or a count, sums from both ends of the range serve all of them.
 
     Over no values it is 0 and noise, never NULL: that would tell that there are none. A public table
-    may tell, and there it is NULL as in SQL.
+    may tell, and there it is NULL as in SQL. Sums are exact before the noise, so those that DuckDB
+    has for accuracy (FSUM, KAHAN_SUM) are the same.
     """
 
-    sql_names: ClassVar[tuple[str, ...]] = ("SUM",)
+    sql_names: ClassVar[tuple[str, ...]] = ("SUM", "FSUM", "KAHAN_SUM", "SUMKAHAN")
     value: Typed
     where: Expr | None
     present: Expr | None

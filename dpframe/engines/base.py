@@ -173,7 +173,11 @@ def _null_is_key(key: Typed, compiled: Compiled) -> bool:
 
 def _staged(part: Part, staging: Staging) -> Part:
     condition = None if part.condition is None else staging.rewrite(part.condition)
-    if isinstance(part, CodedSum | Blend | CountDistinct | GridCounts):
+    if isinstance(part, CountDistinct):
+        beside = tuple((staging.rewrite(expr), kind) for expr, kind in part.beside)
+        expr = staging.rewrite(part.expr)
+        return replace(part, condition=condition, expr=expr, beside=beside)
+    if isinstance(part, CodedSum | Blend | GridCounts):
         return replace(part, condition=condition, expr=staging.rewrite(part.expr))
     return replace(part, condition=condition)
 

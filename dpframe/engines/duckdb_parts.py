@@ -126,14 +126,18 @@ def _total(part: Part, inner: _Inner, way: Way = Way.INTEGERS) -> Total:
 
 def _value(part: CountDistinct, inner: _Inner) -> str:
     """What a count of different values compares; NULL where a row does not count."""
-    value = sql_of(part.expr, inner.read)
-    if part.type is Type.TEXT:
-        value = by_bytes(value)
-    elif part.type is Type.FLOAT:
-        value = f"({value} + CAST('0.0' AS DOUBLE))"  # -0.0 and 0.0 are one number
+    values = [_compared(sql_of(expr, inner.read), kind) for expr, kind in part.compared]
+    value = f"ROW({', '.join(values)})" if part.beside else values[0]
     if part.condition is None:
         return value
     return f"CASE WHEN {sql_of(part.condition, inner.read)} THEN {value} END"
+
+
+def _compared(value: str, kind: Type) -> str:
+    if kind is Type.TEXT:
+        return by_bytes(value)
+    # -0.0 and 0.0 are one number
+    return f"({value} + CAST('0.0' AS DOUBLE))" if kind is Type.FLOAT else value
 
 
 def _row_level(request: Request, way: Way) -> Statement:

@@ -258,9 +258,13 @@ def _unit(table: Table) -> pl.Expr:
 
 def _value(part: CountDistinct, read: Read) -> pl.Expr:
     """What a count of different values compares; NULL where a row does not count."""
-    value = polars_of(part.expr, read)
-    if part.type is Type.FLOAT:
-        value = value + 0.0  # -0.0 and 0.0 are one number
+    values = [
+        polars_of(expr, read) + 0.0 if kind is Type.FLOAT else polars_of(expr, read)
+        for expr, kind in part.compared  # -0.0 and 0.0 are one number
+    ]
+    value = values[0]
+    if part.beside:
+        value = pl.struct(each.alias(str(i)) for i, each in enumerate(values))
     if part.condition is None:
         return value
     return pl.when(polars_of(part.condition, read)).then(value)

@@ -13,7 +13,7 @@ import polars as pl
 
 from dpframe.declare import Table
 from dpframe.errors import QueryError
-from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate
+from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate, with_places
 from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_histograms import is_hist, read_hist
@@ -31,6 +31,8 @@ from dpframe.plan.nodes import (
     Sort,
     SortKey,
     chain,
+    list_name,
+    place_in_list,
 )
 
 _LARGEST = 5_000
@@ -136,7 +138,7 @@ class PrivateRows:
             names[bins], found[count] = f"k{len(names)}", "a0"
         else:
             groups = TermReader(group_leaf(rows, found))
-            outputs = {name: _checked(groups.read(term), term) for name, term in given}
+            outputs = {name: _checked(groups.read(term), term) for name, term in with_places(given)}
         if not found:
             raise QueryError(
                 "there is no aggregate",
@@ -232,7 +234,20 @@ class NoisyTable:
 
     def _read(self, given: Named) -> dict[str, Expr]:
         reader = self.reader()
-        return {name: _checked(reader.read(term), term) for name, term in released(given)}
+        found: dict[str, Expr] = {}
+        for name, term in released(given):
+            places = self._places(term)
+            found |= {place_in_list(name, i): self.columns[c] for i, c in enumerate(places)}
+            if not places:
+                found[name] = _checked(reader.read(term), term)
+        return found
+
+    def _places(self, term: Term) -> list[str]:
+        """The columns of the list that a term names, which can be kept but not computed with."""
+        while term.name == "alias":
+            term = term.inputs[0]
+        name = term.options["name"] if term.name == "col" else None
+        return [c for c in self.columns if c != name and list_name(c) == name]
 
     def sort(
         self, by: Sequence[Term], descending: Sequence[bool], nulls_last: Sequence[bool]
@@ -267,8 +282,15 @@ class NoisyTable:
         def leaf(term: Term) -> Expr | None:
             if term.name == "col":
                 name = term.options["name"]
+                if self._places(term):
+                    raise polars_error(
+                        term,
+                        "is a list, which nothing is computed from here",
+                        why="what is computed from an answer is computed from its numbers",
+                        fix="aggregate the quantile that is meant, too; it costs nothing more",
+                    )
                 if name not in self.columns:
-                    raise no_such_column(term, name, self.columns)
+                    raise no_such_column(term, name, map(list_name, self.columns))
                 return self.columns[name]
             if is_aggregate(term) or term.name in UNMEASURED:
                 raise polars_error(

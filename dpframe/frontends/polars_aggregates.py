@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dpframe.frontends.polars_exprs import TermReader, options_text
@@ -10,6 +10,7 @@ from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import SQL_AGGREGATES, PolarsOrigin, code_of, polars_error
 from dpframe.frontends.polars_unknown import UNMEASURED
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction, literal
+from dpframe.plan.nodes import place_in_list
 
 _POPULATION = {"var": "VAR_POP", "std": "STDDEV_POP", "cov": "COVAR_POP"}
 """What they are where `ddof=0`; otherwise they are of a sample."""
@@ -62,6 +63,10 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
         return AggregateCall("COUNT", (), place=place)
     _refuse_constants(term)
     inner, conditions, dropped = unfiltered(term.inputs[0], rows)
+    if inner.name == "struct" and term.name in ("n_unique", "approx_n_unique") and inner.inputs:
+        # A struct is not NULL, whatever is in it: drop_nulls() drops none.
+        fields = tuple(rows.read(each) for each in inner.inputs)
+        return AggregateCall("N_UNIQUE", fields, where=conjunction(conditions), place=place)
     value = rows.read(inner)
     missing = Call("is_null", (value,), place=place)
     # len() of what drop_nulls() left; the other aggregates leave NULL out anyway.
@@ -98,6 +103,32 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
             fix="ddof=1, or ddof=0",
         )
     return AggregateCall(name, (value, *others), where=where, place=place)
+
+
+def with_places(given: Sequence[tuple[str, Term]]) -> list[tuple[str, Term]]:
+    """Aggregates by name, a list of quantiles as one column for each; see `sql_lists`."""
+    found: list[tuple[str, Term]] = []
+    for name, term in given:
+        inner = term
+        while inner.name == "alias" or inner.name.startswith("name."):
+            inner = inner.inputs[0]
+        levels = inner.inputs[1].options.get("value") if inner.name == "quantile" else None
+        if not isinstance(levels, list):
+            found.append((name, term))
+            continue
+        if not levels:
+            raise polars_error(
+                term,
+                "there are no quantiles in the list",
+                why="a list has one of them, or more",
+                fix="quantile([0.25, 0.5, 0.75])",
+            )
+        value = inner.inputs[0]
+        found += [
+            (place_in_list(name, i), replace(inner, inputs=(value, Term("lit", (), {"value": q}))))
+            for i, q in enumerate(levels)
+        ]
+    return found
 
 
 def _counts_nulls(term: Term) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
 
 from dpframe.declare import Table
 from dpframe.errors import ParameterError, SQLError
@@ -22,7 +21,8 @@ from dpframe.frontends.sql_dialects import DUCKDB, dialect_named
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
-from dpframe.frontends.sql_names import check_tables, ctes_around, qualified
+from dpframe.frontends.sql_lists import PLACE, expand_lists
+from dpframe.frontends.sql_names import check_tables, ctes_around, qualified, written
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_rows import Known, RowReader, unwrapped
@@ -39,6 +39,7 @@ from dpframe.plan.nodes import (
     Project,
     Sort,
     SortKey,
+    place_in_list,
 )
 
 
@@ -54,7 +55,8 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
     _refuse_rows(select, text)
-    expand_histograms(select, _aggregating(select), text)
+    expand_histograms(select, _aggregating(select), text, tables)
+    expand_lists(select, text)
     for inner in select.find_all(exp.Select):
         refuse_wrong_ordinals(inner, text)
     rows = RowReader(text, {name.lower(): table for name, table in tables.items()})
@@ -226,18 +228,18 @@ class _Statement:
             if inner is not None and any(isinstance(i, exp.Star) for i in items):
                 return self._output_names(inner)  # type: ignore[arg-type]
         names: list[str] = []
+        shown: list[str] = []  # several places of one list are one column
         for item in items:
+            place = item.meta.get(PLACE)
+            if place:
+                names.append(place_in_list(shown[-1], place))
+                continue
             if isinstance(item, exp.Alias):
                 name = item.alias
             elif isinstance(item, exp.Column):
                 name = self._registered_name(item)
             else:
-                name = item.sql(
-                    "duckdb",
-                    normalize_functions="lower",
-                    comments=False,
-                    unsupported_level=ErrorLevel.IGNORE,
-                )
+                name = written(item)
             if name.startswith(RESERVED):
                 raise sql_error(
                     item,
@@ -247,9 +249,10 @@ class _Statement:
                     fix="name it otherwise: COUNT(*) AS n",
                 )
             unique, count = name, 1
-            while unique in names:
+            while unique in shown:
                 unique, count = f"{name}_{count}", count + 1
-            names.append(unique)
+            shown.append(unique)
+            names.append(unique if place is None else place_in_list(unique, 0))
         return names
 
     def _registered_name(self, column: exp.Column) -> str:

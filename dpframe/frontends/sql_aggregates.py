@@ -141,6 +141,10 @@ class AggregateReader:
             distinct, arguments = True, list(arguments[0].expressions)
         if arguments and isinstance(arguments[0], exp.Star):
             arguments = []
+        counts = isinstance(node, exp.ApproxDistinct) or (distinct and isinstance(node, exp.Count))
+        inside = _tuple(arguments[0]) if counts and len(arguments) == 1 else []
+        if inside:  # a tuple is not NULL, whatever is in it
+            name, distinct, arguments = "N_UNIQUE", False, inside
         args = tuple(self.rows.read(a) for a in arguments)
         return AggregateCall(name, args, distinct, where, place)
 
@@ -148,7 +152,7 @@ class AggregateReader:
         """The names of the keys that the bins of a HISTOGRAM are."""
         return [
             self._bins.setdefault(bins, f"k{len(self._read) + len(self._bins)}")
-            for bins in bins_of(call, self.text, self.rows.read, self.rows.value)
+            for bins in bins_of(call, self.text, self.rows.read, self.rows.value, self._keys.get)
         ]
 
     def _within_group(self, node: exp.WithinGroup, where: Expr | None) -> AggregateCall:
@@ -172,6 +176,12 @@ class AggregateReader:
             quantile = Call("subtract", (literal(1), quantile), place=quantile.origin)
         name = node.this.sql_names()[0]
         return AggregateCall(name, (self.rows.read(by.this), quantile), False, where, place)
+
+
+def _tuple(node: exp.Expression) -> list[exp.Expression]:
+    """What is in (a, b) or ROW(a, b); nothing if a node is something else."""
+    is_row = isinstance(node, exp.Anonymous) and node.name.upper() == "ROW"
+    return list(node.expressions) if isinstance(node, exp.Tuple) or is_row else []
 
 
 def _expressions(value: Any) -> list[exp.Expression]:

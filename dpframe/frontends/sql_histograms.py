@@ -4,7 +4,9 @@
 `SELECT ward, low, high, count` of bins that are one more group key. So whatever may follow a GROUP
 BY may follow it: HAVING, ORDER BY and LIMIT over the rows, or a SELECT around it.
 
-`HISTOGRAM(age, 11, cost, 20)` is a plane: a row for each bin of one value and bin of the other.
+`HISTOGRAM(age, 11, cost, 20)` is a plane: a row for each bin of one value and bin of the other. A
+column without bins has categories there: `HISTOGRAM(ward, age, 11)`, `HISTOGRAM(ward, insurer)`. A
+number behind a value is its bins, so a column of numbers is never taken for categories there.
 
 `HISTOGRAM(age, 200, cumulative := TRUE)` says by name what is asked of the counts, as arguments of
 `session.histogram` do; `=>` is read like `:=`. That is asked of all bins, so nothing follows it.
@@ -12,23 +14,30 @@ BY may follow it: HAVING, ORDER BY and LIMIT over the rows, or a SELECT around i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlglot import exp
 
+from dpframe.declare import Table
 from dpframe.frontends.sql_known import is_aggregate, is_histogram
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.plan.bins import HIGH, LOW, OPTIONS, Wish, binned
+from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Expr
 
 LOW_END, HIGH_END = f"{LOW}end", f"{HIGH}end"
 """What the ends of the bins of a HISTOGRAM are called while names are resolved."""
 
+_CATEGORIES = "categories"
+"""The mark of a call of two columns that are both of categories."""
+
 _Option = exp.PropertyEQ | exp.Kwarg
 
 
-def expand_histograms(select: exp.Select, released: exp.Expression, text: str) -> None:
+def expand_histograms(
+    select: exp.Select, released: exp.Expression, text: str, tables: Mapping[str, Table]
+) -> None:
     """Put three columns in the place of HISTOGRAM; `released` is the SELECT that aggregates."""
     calls = [node for node in select.find_all(exp.Anonymous) if is_histogram(node)]
     for call in calls:
@@ -44,6 +53,8 @@ def expand_histograms(select: exp.Select, released: exp.Expression, text: str) -
                 else "SELECT HISTOGRAM(age, 11) FROM visits, alone or beside the keys of GROUP BY",
             )
         _refuse_company(call, released, text)
+        if _is_of_categories(call, tables):
+            call.set(_CATEGORIES, True)
         _check_arguments(call, text)
         _expand(item, call, released, text)
 
@@ -74,16 +85,18 @@ def _check_arguments(call: exp.Expression, text: str) -> None:
     arguments, options = _arguments(call), _options(call)
     for i, option in enumerate(options):
         _check_option(call, option, options[:i], text)
-    if len(arguments) not in (1, 2, 4):
+    axes = _axes(call)
+    columns = all(isinstance(value, exp.Column) for value, how in axes if how is None)
+    if not 1 <= len(axes) <= 2 or (len(axes) == 2 and not columns):
         raise sql_error(
             call,
             text,
             f"HISTOGRAM has {len(arguments)} arguments",
             why="it takes a value and its bins, or two values and the bins of each",
             fix="HISTOGRAM(age, 11), or HISTOGRAM(age, [0, 18, 65, 110]), or HISTOGRAM(ward), or"
-            " HISTOGRAM(age, 11, cost, 20)",
+            " HISTOGRAM(age, 11, cost, 20), or HISTOGRAM(ward, age, 11)",
         )
-    if len(arguments) == 4 and arguments[0] == arguments[2]:
+    if len(axes) == 2 and axes[0][0] == axes[1][0]:
         raise sql_error(
             call,
             text,
@@ -100,7 +113,7 @@ def _check_arguments(call: exp.Expression, text: str) -> None:
             why="a histogram counts the rows in each bin of a value",
             fix="HISTOGRAM(age, 11)",
         )
-    if options and len(arguments) == 1:
+    if options and all(how is None for _, how in axes):
         raise sql_error(
             call,
             text,
@@ -112,6 +125,34 @@ def _check_arguments(call: exp.Expression, text: str) -> None:
 
 def _arguments(call: exp.Expression) -> list[exp.Expression]:
     return [argument for argument in call.expressions if not isinstance(argument, _Option)]
+
+
+def _axes(call: exp.Expression) -> list[tuple[exp.Expression, exp.Expression | None]]:
+    """The values of a histogram, each with its bins, or with none."""
+    axes: list[tuple[exp.Expression, exp.Expression | None]] = []
+    arguments = _arguments(call)
+    bare = len(arguments) == 2 and not call.args.get(_CATEGORIES)
+    while arguments:
+        value, *arguments = arguments
+        how = None
+        if arguments and (bare or not arguments[0].find(exp.Column)):
+            how, *arguments = arguments
+        axes.append((value, how))
+    return axes
+
+
+def _is_of_categories(call: exp.Expression, tables: Mapping[str, Table]) -> bool:
+    """Whether two arguments are two columns, the second of which cannot be meant for bins."""
+    arguments = _arguments(call)
+    if len(arguments) != 2 or not all(isinstance(a, exp.Column) for a in arguments):
+        return False
+    stored = [{n.lower(): s for n, s in table.storage.items()} for table in tables.values()]
+    kinds = [
+        found[arguments[1].name.lower()].type
+        for found in stored
+        if arguments[1].name.lower() in found
+    ]
+    return bool(kinds) and all(kind in (Type.TEXT, Type.BOOL) for kind in kinds)
 
 
 def _options(call: exp.Expression) -> list[exp.Expression]:
@@ -143,21 +184,23 @@ def _check_option(
 def _expand(item: exp.Expression, call: exp.Expression, select: exp.Expression, text: str) -> None:
     counted = item.this if isinstance(item, exp.Alias) else item
     name = item.alias or "count"
-    if len(_arguments(call)) == 1:
-        value = call.expressions[0]
-        count: exp.Expression = exp.Count(this=exp.Star())
-        if isinstance(call.parent, exp.Filter):
-            count = exp.Filter(this=count, expression=call.parent.expression.copy())
-        shown = value if isinstance(value, exp.Column) else _named(value, "value")
-        _group_by(select, value)
-        found = [shown.copy(), _named(count, name)]
-    else:
-        found = [
-            _named(_end(which, call, axis), f"{prefix}{end}")
-            for axis, prefix in enumerate(_prefixes(call))
+    axes = _axes(call)
+    found: list[exp.Expression] = []
+    for axis, (prefix, (value, how)) in enumerate(zip(_prefixes(call), axes, strict=True)):
+        if how is None:
+            found.append(value.copy() if isinstance(value, exp.Column) else _named(value, "value"))
+            _group_by(select, value)
+            continue
+        number = sum(bins is not None for _, bins in axes[:axis])
+        found += [
+            _named(_end(which, call, number), f"{prefix}{end}")
             for which, end in ((LOW_END, "low"), (HIGH_END, "high"))
         ]
-        found.append(_named(counted.copy(), name))
+    if all(how is None for _, how in axes):
+        counted = exp.Count(this=exp.Star())
+        if isinstance(call.parent, exp.Filter):
+            counted = exp.Filter(this=counted, expression=call.parent.expression.copy())
+    found.append(_named(counted.copy(), name))
     position = 1 + [each is item for each in select.expressions].index(True)
     _move_ordinals(select, position, len(found) - 1, text)
     items = [i for each in select.expressions for i in (found if each is item else [each])]
@@ -191,7 +234,7 @@ def _named(node: exp.Expression, name: str) -> exp.Expression:
 
 def _prefixes(call: exp.Expression) -> list[str]:
     """What the columns of ends begin with: of a plane, the names of its values."""
-    values = _arguments(call)[::2]
+    values = [value for value, _ in _axes(call)]
     if len(values) == 1:
         return [""]
     others = ("first", "second")
@@ -227,11 +270,17 @@ def bins_of(
     text: str,
     read: Callable[[exp.Expression], Expr],
     value: Callable[[exp.Expression], Any],
+    key_of: Callable[[exp.Expression], str | None],
 ) -> list[Call]:
-    """The keys that the bins of a HISTOGRAM are: `read` reads what is binned, `value` constants."""
-    arguments = _arguments(call)
-    pairs = zip(arguments[::2], arguments[1::2], strict=True)
-    return [_bins(call, what, how, text, read, value) for what, how in pairs]
+    """The keys that the bins of a HISTOGRAM are: `read` reads what is binned, `value` constants.
+
+    `key_of` says which key of GROUP BY the categories of a plane are.
+    """
+    axes = _axes(call)
+    said: dict[str, Any] = {o.name.lower(): bool(o.expression.this) for o in _options(call)}
+    across = next((key_of(what) for what, how in axes if how is None), None)
+    wish = Wish(**said, across=across)
+    return [_bins(call, w, h, text, read, value, wish) for w, h in axes if h is not None]
 
 
 def _bins(
@@ -241,10 +290,9 @@ def _bins(
     text: str,
     read: Callable[[exp.Expression], Expr],
     value: Callable[[exp.Expression], Any],
+    wish: Wish,
 ) -> Call:
     place = origin_of(call, text)
-    said: dict[str, Any] = {o.name.lower(): bool(o.expression.this) for o in _options(call)}
-    wish = Wish(**said)
     if isinstance(how, exp.Array):
         edges = [value(e) for e in how.expressions]
         return binned(read(what), None, edges, place=place, wish=wish)

@@ -112,7 +112,7 @@ REFUSED: dict[type[exp.Expression], _Words] = {
     ),
     exp.Array: (
         "a list cannot stand here",
-        "each answer is one value per group",
+        "only a list of quantiles is answered, as a column of its own that nothing is computed from",
         "QUANTILE_CONT(x, 0.25), QUANTILE_CONT(x, 0.75): quantiles of one column share their cost",
     ),
     exp.IgnoreNulls: (
@@ -195,15 +195,18 @@ def refuse_unread(node: exp.Expression, read: set[str], statement: str) -> None:
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a node is an aggregate, with its FILTER or without."""
     known = isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup)
-    return known or is_any_value(node) or is_histogram(node) or is_shape(node)
+    return known or is_any_value(node) or is_histogram(node) or _is_called(node)
 
 
-def is_shape(node: exp.Expression) -> bool:
+def _is_called(node: exp.Expression) -> bool:
     """Whether a node is an aggregate that the parser has no kind of its own for."""
-    return isinstance(node, exp.Anonymous) and node.name.upper() in _SHAPES
+    return isinstance(node, exp.Anonymous) and node.name.upper() in _CALLED
 
 
-_SHAPES = ("KURTOSIS_POP", "SKEWNESS_POP")
+_CALLED = (
+    *("FAVG", "FSUM", "GEOMEAN", "GEOMETRIC_MEAN", "KAHAN_SUM", "KURTOSIS_POP", "SEM"),
+    *("SKEWNESS_POP", "SUMKAHAN", "WAVG", "WEIGHTED_AVG"),
+)
 
 
 def is_histogram(node: exp.Expression) -> bool:

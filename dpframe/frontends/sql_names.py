@@ -8,13 +8,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import OptimizeError
+from sqlglot.errors import ErrorLevel, OptimizeError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
 from dpframe.declare import Table
 from dpframe.errors import SQLError
 from dpframe.frontends.sql_origin import sql_error
+
+
+def written(item: exp.Expression) -> str:
+    """An item of SELECT as DuckDB would name its column.
+
+    >>> from sqlglot import parse_one
+    >>> written(parse_one("COUNT(DISTINCT a, b // 2)", read="duckdb"))
+    'count(DISTINCT a, b // 2)'
+    """
+    item = item.copy()
+    for distinct in list(item.find_all(exp.Distinct)):
+        if len(distinct.expressions) > 1:
+            # DuckDB has no COUNT(DISTINCT a, b): as a whole it would be written as a CASE.
+            listed = ", ".join(map(written, distinct.expressions))
+            distinct.set("expressions", [exp.Var(this=listed)])
+    return item.sql(
+        "duckdb",
+        normalize_functions="lower",
+        comments=False,
+        unsupported_level=ErrorLevel.IGNORE,
+    )
 
 
 def check_tables(select: exp.Select, text: str, tables: Mapping[str, Table]) -> None:

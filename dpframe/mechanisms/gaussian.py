@@ -103,6 +103,21 @@ class DiscreteGaussian(Law):
         """Return `P(|Z| > t)`, rounded up."""
         return theta.two_sided_tail(check_count("t", t, least=0), self.sigma)
 
+    def lead_tail(self, t: int) -> float:
+        """Bound `P(Z1 - Z2 > t)` for two draws.
+
+        A difference of d has the chance `exp(-d**2 / (4 sigma**2))` times a sum over the integers
+        or over the halves between them, whichever d is even or odd, of `exp(-z**2 / sigma**2)`;
+        the first is the larger. So the chance is at most that of a discrete Gaussian of `sqrt(2)
+        sigma`, but for a ratio of totals, which is 1 to the last place from sigma 2 on.
+        """
+        wide = self.sigma * sqrt_up(Fraction(2))
+        both = theta.two_sided_tail(check_count("t", t, least=0), wide)
+        ratio = 1.0
+        if self.sigma < 2:
+            ratio = theta.total(wide) * theta.total(wide / 2) / theta.total(self.sigma) ** 2
+        return min(1.0, both / 2 * ratio * (1 + 2.0**-40))
+
     @classmethod
     def _of_scale(cls, scale: Fraction) -> DiscreteGaussian:
         return cls(scale)

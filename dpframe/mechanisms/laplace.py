@@ -75,6 +75,19 @@ class DiscreteLaplace(Law):
         # Rounding x moves exp(-x) by x * 2**-53 of itself; the rest is a few last places.
         return min(1.0, math.nextafter(exact * (1 + (x + 8) * 2.0**-52), 2.0))
 
+    def lead_tail(self, t: int) -> float:
+        """Return `P(Z1 - Z2 > t)` for two draws, rounded up.
+
+        With `q = exp(-1 / scale)`, a difference of `d >= 0` has the chance `((1 - q) / (1 + q))**2
+        q**d (d + (1 + q**2) / (1 - q**2))`, and those above t add up to the formula below.
+        """
+        above = check_count("t", t, least=0) + 1
+        x = float(min(above / self.scale, Fraction(2000)))
+        q, p = math.exp(-float(1 / self.scale)), -math.expm1(-float(1 / self.scale))
+        steps = p * x * float(self.scale) + (1 + q * q) / (1 + q) + q
+        exact = math.exp(-x) * steps / (1 + q) ** 2
+        return min(1.0, math.nextafter(exact * (1 + (x + 32) * 2.0**-52), 2.0))
+
     @classmethod
     def _of_scale(cls, scale: Fraction) -> DiscreteLaplace:
         return cls(scale)

@@ -50,6 +50,27 @@ class Law(ABC):
     def tail(self, t: int) -> float:
         """Return `P(|Z| > t)`, rounded up."""
 
+    @abstractmethod
+    def lead_tail(self, t: int) -> float:
+        """Bound `P(Z1 - Z2 > t)` for two independent draws, rounded up."""
+
+    def lead(self, failure: float) -> int:
+        """Return a t that the difference of two draws exceeds with at most this probability.
+
+        It is how far the value behind a larger noisy one may be below another.
+
+        >>> from dpframe.mechanisms import DiscreteLaplace
+        >>> DiscreteLaplace(Fraction(10)).lead(0.05)
+        33
+        """
+        low, high = -1, max(1, round(math.sqrt(2 * self.variance)))
+        while self.lead_tail(high) > failure:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.lead_tail(middle) > failure else (low, middle)
+        return high
+
     def draw(self, n: int, source: Source) -> NDArray[Any]:
         """Return n independent draws, as int64 unless one of them does not fit.
 

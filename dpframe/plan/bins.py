@@ -7,7 +7,7 @@ bin by columns of their own. `bounds.bins` puts the ends in their place once the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
@@ -45,11 +45,13 @@ class Wish:
     nonnegative: bool = False
     consistent: bool = False
     cumulative_name: str = "cumulative"
+    across: str | None = None
+    """Of a plane of bins and categories: the key that the categories are."""
 
     @property
     def is_said(self) -> bool:
         """Whether anything was asked."""
-        return self != Wish()
+        return replace(self, across=None) != Wish()
 
     @property
     def asked(self) -> list[str]:

@@ -78,7 +78,8 @@ def canonical_part(part: Part) -> str:
         case CountRows() | CountUnits():
             return f"{type(part).__name__}[{where}]"
         case CountDistinct():
-            return f"CountDistinct({canonical(part.expr)})[{where}]"
+            compared = ",".join(sorted(canonical(expr) for expr, _ in part.compared))
+            return f"CountDistinct({compared})[{where}]"
         case CodedSum():
             coding = part.coding
             grid = f"{coding.low},{coding.high},{coding.scale},{coding.is_integer},{part.centre}"

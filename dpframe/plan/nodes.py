@@ -14,8 +14,40 @@ RESERVED = "__dpframe"
 HIDDEN = f"{RESERVED}_sort"
 """Columns whose names begin so exist only to sort by, and are dropped at the end."""
 
+_LISTED = f"{RESERVED}_list"
+"""Columns whose names begin so are the places of a list, which the release puts together."""
+
 GROUPING = "__dpframe_grouping_"
 """Columns whose names begin so say of a key whether a row is *not* grouped by it: 0 or 1."""
+
+
+def place_in_list(name: str, index: int) -> str:
+    """What the column is called that is a place of the list of this name.
+
+    >>> listed(place_in_list("q", 2)), listed("q")
+    (('q', 2), None)
+    """
+    return f"{_LISTED}{index}_{name}"
+
+
+def listed(column: str) -> tuple[str, int] | None:
+    """The list that a column is a place of, and which one."""
+    if not column.startswith(_LISTED):
+        return None
+    index, _, name = column.removeprefix(_LISTED).partition("_")
+    return name, int(index)
+
+
+def shown_name(column: str) -> str:
+    """What a place of a list is called beside the others: q[1], as in SQL."""
+    place = listed(column)
+    return column if place is None else f"{place[0]}[{place[1] + 1}]"
+
+
+def list_name(column: str) -> str:
+    """What a column is called in an answer, where the places of a list are one column."""
+    place = listed(column)
+    return column if place is None else place[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,15 +48,22 @@ class CountUnits(Part):
 
 @dataclass(frozen=True, slots=True)
 class CountDistinct(Part):
-    """The number of different values of an expression; NULL is none.
+    """The number of different values of an expression, or of tuples of several; NULL is no value.
 
-    Where units are bounded by weight, a value counts as much as the unit that holds it and weighs
+    A NULL inside a tuple is a value like any other, as in SQL's `COUNT(DISTINCT (a, b))`. Where units are bounded by weight, a value counts as much as the unit that holds it and weighs
     the most. A unit's weight is 1, unless it holds more values than it may weigh rows.
     """
 
     expr: Expr
     type: Type
     """What is compared: texts byte by byte, and -0.0 is 0.0."""
+    beside: tuple[tuple[Expr, Type], ...] = ()
+    """What else there is in a tuple."""
+
+    @property
+    def compared(self) -> tuple[tuple[Expr, Type], ...]:
+        """All that is compared."""
+        return ((self.expr, self.type), *self.beside)
 
     @property
     def adds_up(self) -> bool:

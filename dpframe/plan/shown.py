@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -57,6 +57,12 @@ class Shown:
     count: str
     wish: Wish = NO_WISH
 
+    def grouped_by(self, keys: Collection[str]) -> Shown:
+        """The same with these keys as groups: categories that are chosen first are no axis."""
+        apart = [axis for axis in self.axes if axis.key in keys]
+        by = (*self.by, *(axis.title for axis in apart))
+        return replace(self, by=by, axes=tuple(a for a in self.axes if a not in apart))
+
 
 def shown_by(plan: Node) -> Shown | None:
     """How a plan shows a histogram of one value or two, if that is all it does.
@@ -91,13 +97,17 @@ def _shown_by(plan: Node) -> Shown | None:
     ends = [f"{end}{key}" for key, _ in bins for end in (LOW, HIGH)]
     if len(names) != len(columns) or set(names) != {*groups, *ends, name}:
         return None
-    by = tuple(shown for shown, expr in columns if getattr(expr, "name", None) in groups)
+    across = bins[0][1].params[-1].across if len(bins) == 1 else None
+    apart = {group for group in groups if group != across}
+    by = tuple(shown for shown, expr in columns if getattr(expr, "name", None) in apart)
     axes = []
     for key, call in bins:
         low, high = names[f"{LOW}{key}"], names[f"{HIGH}{key}"]
         (value,) = call.children
         title = value.name if isinstance(value, Column) else low.removesuffix("_low")
         axes.append(Axis(key, title, (low, high)))
+    if across in names:  # in the order of the keys, which is that of the rows
+        axes.insert(0, Axis(across, names[across], (names[across],)))
     return Shown(by, tuple(axes), names[name])
 
 

@@ -1,4 +1,4 @@
-"""The best candidates by a score, without the scores: private selection over aggregates.
+"""Candidates and their scores, for private selection over aggregates.
 
 The score is a combination of counts and sums with fixed coefficients. One unit moves it by at most
 the sum of |coefficient| times what it moves each part in one group, which is what the mechanism
@@ -9,13 +9,11 @@ with rows in many groups counts in all of them, and in a count of units it count
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any
 
 import polars as pl
 
@@ -23,18 +21,12 @@ from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import Layout, layout_to_choose_by
 from dpframe.bounds.analysis import refused
 from dpframe.bounds.keys import refuse_private
-from dpframe.budget.budget import Budget
-from dpframe.budget.exact import readable
-from dpframe.budget.filters import Filter
-from dpframe.budget.loss import Loss
-from dpframe.errors import ParameterError, QueryError
-from dpframe.mechanisms import ExponentialMechanism, PeeledTopK, PermuteAndFlip, Source, TopK
+from dpframe.errors import QueryError
 from dpframe.plan.bins import bins_in
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.nodes import Aggregate, Project, aggregate_of
 from dpframe.plan.parts import CodedSum, Part, step_of
-from dpframe.release.cost import Cost, single_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,126 +244,3 @@ def _is_monotone(compiled: Compiled, layout: Layout, weights: tuple[dict[int, in
     grows = [not isinstance(p, CodedSum) or p.coding.low >= p.centre for p in layout.parts]
     signs = {w > 0 for column in weights for w in column.values() if w}
     return all(grows) and len(signs) <= 1
-
-
-Mechanism = PermuteAndFlip | ExponentialMechanism | PeeledTopK | TopK
-
-_NAMES = {
-    PermuteAndFlip: "permute-and-flip",
-    ExponentialMechanism: "exponential mechanism",
-    PeeledTopK: "rounds of permute-and-flip",
-    TopK: "one-shot Gumbel noise",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceOffer:
-    """A mechanism and the loss it is charged at."""
-
-    mechanism: Mechanism
-    loss: Loss
-
-    @property
-    def name(self) -> str:
-        """For the ledger."""
-        return _NAMES[type(self.mechanism)]
-
-    @property
-    def scale(self) -> str:
-        """The scale of the noise on scores, in their integer steps, for the ledger."""
-        return f"{float(self.mechanism.scale):.6g}"
-
-
-def choice_offer(
-    ballot: Ballot, k: int, cost: Cost, budget: Budget, default_share: Fraction | None
-) -> ChoiceOffer:
-    """The mechanism that a cost buys: of those worth a share, the one with less error."""
-    name, amount = single_cost(cost, default_share)
-    if name == "epsilon":
-        return _pure(ballot, k, amount)
-    if name == "rho":
-        return _concentrated(ballot, k, amount)
-    if name == "share":
-        share = Filter.for_budget(budget).share(amount)
-        offers = [_pure(ballot, k, share.epsilon)]
-        if share.rho > 0:
-            offers.append(_concentrated(ballot, k, share.rho))
-        return min(offers, key=lambda o: o.mechanism.error(0.95, ballot.candidates.height))
-    raise ParameterError(
-        "error= does not go with a choice",
-        why="how far a winner may fall behind is said after its cost: choice.error()",
-        fix="epsilon=0.1, or share=0.05",
-    )
-
-
-def _pure(ballot: Ballot, k: int, epsilon: Fraction) -> ChoiceOffer:
-    mechanism: Mechanism = (
-        PermuteAndFlip(epsilon, ballot.sensitivity, ballot.monotone)
-        if k == 1
-        else PeeledTopK(epsilon, ballot.sensitivity, k, ballot.monotone)
-    )
-    return ChoiceOffer(mechanism, mechanism.loss)
-
-
-def _concentrated(ballot: Ballot, k: int, rho: Fraction) -> ChoiceOffer:
-    mechanism: ExponentialMechanism | TopK = (
-        ExponentialMechanism.for_rho(rho, ballot.sensitivity, ballot.monotone)
-        if k == 1
-        else TopK.for_rho(rho, ballot.sensitivity, k, ballot.monotone)
-    )
-    return ChoiceOffer(mechanism, mechanism.zcdp_loss)
-
-
-def error_of(ballot: Ballot, offer: ChoiceOffer, confidence: float) -> float:
-    """How far the score of a choice may be below what it should be, at this confidence."""
-    steps = offer.mechanism.error(confidence, ballot.candidates.height)
-    return float(steps * ballot.step)
-
-
-class Choice:
-    """The chosen candidates, best first. Their scores were not released."""
-
-    def __init__(self, ballot: Ballot, offer: ChoiceOffer, chosen: list[int]) -> None:
-        self._ballot = ballot
-        self._offer = offer
-        self.frame = ballot.candidates[chosen]
-        """The candidates that were chosen, one row each."""
-        self.loss = offer.loss
-
-    @property
-    def winner(self) -> Any:
-        """The first choice: its value, or a tuple of values for several keys."""
-        row = self.frame.row(0)
-        return row[0] if len(row) == 1 else row
-
-    def error(self, confidence: float = 0.95) -> float:
-        """How far the score of a choice may be below what it should be, at this confidence."""
-        return error_of(self._ballot, self._offer, confidence)
-
-    def __len__(self) -> int:
-        return self.frame.height
-
-    def _caption(self) -> str:
-        return (
-            f"of {self._ballot.candidates.height:,} candidates; with 95% confidence within"
-            f" {readable(Fraction(self.error()))} of the best score; cost: {self.loss}"
-        )
-
-    def __repr__(self) -> str:
-        rows = [", ".join(map(str, row)) for row in self.frame.iter_rows()]
-        return "\n".join([*(f"{i + 1}. {row}" for i, row in enumerate(rows)), self._caption()])
-
-    def _repr_html_(self) -> str:
-        rows = (", ".join(map(str, row)) for row in self.frame.iter_rows())
-        items = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
-        return f"<ol>{items}</ol><div style='font-size:11px;opacity:.7'>{html.escape(self._caption())}</div>"
-
-
-def choose(
-    ballot: Ballot, offer: ChoiceOffer, measured: list[list[int]], source: Source
-) -> list[int]:
-    """Run the mechanism on the exact scores: which candidates were chosen, best first."""
-    scores = ballot.scores(measured)
-    if isinstance(offer.mechanism, PeeledTopK | TopK):
-        return offer.mechanism.select(scores, source)
-    return [offer.mechanism.select(scores, source)]

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
+from typing import TypeVar
 
+from dpframe.aggregates.base import Aggregate as Aggregated
 from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import layout_for
 from dpframe.budget.budget import Budget
@@ -15,8 +16,9 @@ from dpframe.budget.exact import Number, positive
 from dpframe.budget.filters import Filter
 from dpframe.budget.loss import Loss
 from dpframe.errors import BudgetError, ParameterError
-from dpframe.mechanisms import DiscreteLaplace, Law
+from dpframe.mechanisms import Law, ModeSelection
 from dpframe.plan.nodes import aggregate_of
+from dpframe.plan.parts import FrequentCell
 from dpframe.release.offer import (
     Offer,
     best_offer,
@@ -25,6 +27,11 @@ from dpframe.release.offer import (
     laplace_offer,
 )
 from dpframe.release.selection import delta_for
+
+CONFIDENCE = 0.95
+"""The confidence of an error where none was said."""
+
+_O = TypeVar("_O")
 
 _FINENESS = Fraction(1, 1000)
 """Accuracy first finds the least cost up to this fraction of it."""
@@ -65,7 +72,7 @@ def offer_for(
         case "epsilon":
             return laplace_offer(compiled, amount, delta)
         case "rho":
-            if not _takes_gaussian(budget):
+            if not takes_gaussian(budget):
                 raise BudgetError(
                     "rho= cannot be charged to a pure epsilon budget",
                     why="Gaussian noise has no finite epsilon without a delta",
@@ -81,7 +88,7 @@ def offer_for(
                 )
             return best_offer(compiled, Filter.for_budget(budget).share(amount), delta)
         case _:
-            return _accurate_offer(compiled, amount, cost.confidence or 0.95, budget, delta)
+            return _accurate_offer(compiled, amount, cost.confidence or CONFIDENCE, budget, delta)
 
 
 def single_cost(cost: Cost, default_share: Fraction | None) -> tuple[str, Fraction]:
@@ -113,56 +120,44 @@ def _check_confidence(name: str, confidence: float) -> None:
         )
 
 
-def _takes_gaussian(budget: Budget) -> bool:
+def takes_gaussian(budget: Budget) -> bool:
+    """Whether a zCDP loss can be charged to a budget."""
     return budget.rho is not None or budget.delta is not None
 
 
 # --- accuracy first ------------------------------------------------------------------------------
 
 
-def predicted_width(offer: Offer, aggregate: int, confidence: float) -> float:
+def predicted_width(offer: Offer, aggregate: int, confidence: float, groups: int = 1) -> float:
     """A half-width that one answer's noise stays within, with at least this confidence.
 
-    Parts have independent noise; a union bound over the parts of the recipe covers their sum.
+    Parts have independent noise; a union bound over the parts of the recipe covers their sum. Of
+    values that are chosen it is how many rows they may fall behind, in all `groups` together.
     """
     recipe = offer.layout.recipes[aggregate]
     index = {part: i for i, part in enumerate(offer.layout.parts)}
     each = 1 - (1 - confidence) / len(recipe.parts)
     total = 0.0
     for role, part in recipe.parts.items():
-        law = offer.laws[index[part]]
+        law, step = offer.laws[index[part]], offer.layout.step(index[part])
         if isinstance(law, Law):
-            width = law.half_width(each) * offer.layout.step(index[part])
-            total += recipe.weights[role] * width
+            total += recipe.weights[role] * law.half_width(each) * step
+        elif isinstance(law, ModeSelection) and isinstance(part, FrequentCell):
+            total += recipe.weights[role] * law.error(each, part.size, groups) * step
     return total
 
 
 def predicted_lead(offer: Offer, aggregate: int, failure: float) -> float:
-    """How far the noise of one answer may be above that of another, but for a chance of `failure`.
-
-    It is computed for the continuous cousins of the noise, which is close enough to compare offers.
-    """
+    """How far the noise of one answer may be above that of another, but for a chance of `failure`."""
     recipe = offer.layout.recipes[aggregate]
     index = {part: i for i, part in enumerate(offer.layout.parts)}
     total = 0.0
     for role, part in recipe.parts.items():
         law = offer.laws[index[part]]
         if isinstance(law, Law):
-            lead = _lead(law, failure / len(recipe.parts))
+            lead = law.lead(failure / len(recipe.parts))
             total += recipe.weights[role] * lead * offer.layout.step(index[part])
     return total
-
-
-def _lead(law: Law, failure: float) -> float:
-    """The t that the difference of two draws exceeds with this probability."""
-    deviation = math.sqrt(law.variance)
-    if not isinstance(law, DiscreteLaplace):
-        return -math.sqrt(2) * deviation * NormalDist().inv_cdf(failure)
-    # The difference of two Laplace variables exceeds t scales with chance (2 + t) exp(-t) / 4.
-    t = 0.0
-    for _ in range(50):  # t = log((2 + t) / (4 failure)) contracts
-        t = max(math.log((2 + t) / (4 * failure)), 0.0)
-    return t * deviation / math.sqrt(2)
 
 
 def _accurate_offer(
@@ -174,12 +169,14 @@ def _accurate_offer(
 ) -> Offer:
     written = dict(aggregate_of(compiled.plan).aggregates)
     for name, found in compiled.aggregates:
-        if not found.is_linear:
+        if not found.is_linear and (not is_chosen(found) or compiled.awaits_keys):
             place = written[name].origin
             raise ParameterError(
                 f"error= cannot be promised for {place.text() if place else written[name].name}",
                 why="its error depends on how many rows there are and on their values, which are"
-                " private; that of COUNT and SUM does not",
+                " private; that of COUNT and SUM does not"
+                if not is_chosen(found)
+                else "it holds for all groups together, and how many there are is private",
                 fix="epsilon=0.1, and look at release.errors",
             )
 
@@ -192,25 +189,41 @@ def _accurate_offer(
 
     def meets(offer: Offer) -> bool:
         aggregates = range(len(compiled.aggregates))
-        return all(predicted_width(offer, i, confidence) <= error for i in aggregates)
+        each = max(compiled.groups, 1)
+        return all(predicted_width(offer, i, confidence, each) <= error for i in aggregates)
 
+    return accurate_offer(compiled, meets, budget, delta)
+
+
+def accurate_offer(
+    compiled: Compiled,
+    meets: Callable[[Offer], bool],
+    budget: Budget,
+    delta: Fraction | None = None,
+) -> Offer:
+    """The noise that takes the least of a budget, of all that meets a condition."""
     pure = layout_for(compiled, norm=1)
-    offers = [_least(lambda e: laplace_offer(compiled, e, delta, pure), meets)]
-    if _takes_gaussian(budget):
+    offers = [least(lambda e: laplace_offer(compiled, e, delta, pure), meets)]
+    if takes_gaussian(budget):
         squared = layout_for(compiled, norm=2)
-        offers.append(_least(lambda r: gaussian_offer(compiled, r, delta, squared), meets))
+        offers.append(least(lambda r: gaussian_offer(compiled, r, delta, squared), meets))
     filter_ = Filter.for_budget(budget)
-    return min(offers, key=lambda offer: _part_of_budget(offer.loss, filter_))
+    return min(offers, key=lambda offer: part_of_budget(offer.loss, filter_))
 
 
-def _part_of_budget(loss: Loss, filter_: Filter) -> float:
+def is_chosen(found: Aggregated) -> bool:
+    """Whether an aggregate is a value that is chosen by how often it occurs."""
+    return all(isinstance(p, FrequentCell) for p in found.recipes()[0].parts.values())
+
+
+def part_of_budget(loss: Loss, filter_: Filter) -> float:
     """How much of the budget a loss uses up, as its filter counts it."""
     if filter_.order is not None:
         return float(loss.renyi(filter_.order))
     return float(loss.epsilon) if filter_.budget.rho is None else float(loss.rho)
 
 
-def _least(make: Callable[[Fraction], Offer], meets: Callable[[Offer], bool]) -> Offer:
+def least(make: Callable[[Fraction], _O], meets: Callable[[_O], bool]) -> _O:
     """The cheapest offer that meets the error, to within a thousandth: noise falls with cost."""
     high = Fraction(1)
     while not meets(make(high)):

@@ -10,6 +10,8 @@ from datetime import date, datetime
 import numpy as np
 import polars as pl
 
+from dpframe.plan.nodes import listed
+
 Beside = Mapping[str, Sequence[str]]
 """Further columns by what stands above them: texts, or HTML, for the rows that are shown."""
 
@@ -43,16 +45,29 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _cells(frame: pl.DataFrame, bounds: Bounds, most_rows: int) -> list[list[str]]:
-    shown = []
+def _cells(
+    frame: pl.DataFrame, bounds: Bounds, most_rows: int
+) -> tuple[list[str], list[list[str]], list[bool]]:
+    """Names, texts, and whether these are numbers; the places of a list are in one column."""
+    names: list[str] = []
+    shown: list[list[str]] = []
     for name in frame.columns:
         values = frame[name].head(most_rows).to_list()
         if name not in bounds:
-            shown.append(["NULL" if v is None else _plain(str(v)) for v in values])
-            continue
-        ends = (end[:most_rows].tolist() for end in bounds[name])
-        shown.append([_cell(*cell) for cell in zip(values, *ends, strict=True)])
-    return shown
+            texts = ["NULL" if v is None else _plain(str(v)) for v in values]
+        else:
+            ends = (end[:most_rows].tolist() for end in bounds[name])
+            texts = [_cell(*cell) for cell in zip(values, *ends, strict=True)]
+        place = listed(name)
+        if place is None:
+            names.append(name)
+            shown.append(texts)
+        elif place[1] == 0:
+            names.append(place[0])
+            shown.append([f"[{text}]" for text in texts])
+        else:
+            shown[-1] = [f"{a[:-1]}, {b}]" for a, b in zip(shown[-1], texts, strict=True)]
+    return names, shown, [name in bounds for name in names]
 
 
 def _cell(value: float | date | None, low: float, high: float) -> str:
@@ -102,9 +117,10 @@ def text_table(
 ) -> str:
     """A plain-text table."""
     beside = beside or {}
-    columns = [*_cells(frame, bounds, most_rows), *map(list, beside.values())]
-    numeric = [*(name in bounds for name in frame.columns), *(False for _ in beside)]
-    names = [_plain(name) for name in (*frame.columns, *beside)]
+    found, cells, numeric = _cells(frame, bounds, most_rows)
+    columns = [*cells, *map(list, beside.values())]
+    numeric += [False for _ in beside]
+    names = [_plain(name) for name in (*found, *beside)]
     widths = [
         max([len(name), *map(len, cells)]) for name, cells in zip(names, columns, strict=True)
     ]
@@ -138,15 +154,12 @@ def html_table(
 ) -> str:
     """An HTML table for notebooks; the error stands lighter beside the number."""
     beside = beside or {}
-    columns = _cells(frame, bounds, most_rows)
-    numeric = [name in bounds for name in frame.columns]
+    names, columns, numeric = _cells(frame, bounds, most_rows)
     sides = ["right" if right else "left" for right in numeric]
     head = "".join(
         f'<th style="text-align:{side};padding:4px 12px;border-bottom:2px solid currentColor">'
         f"{html.escape(_plain(name))}</th>"
-        for name, side in zip(
-            (*frame.columns, *beside), (*sides, *("left",) * len(beside)), strict=True
-        )
+        for name, side in zip((*names, *beside), (*sides, *("left",) * len(beside)), strict=True)
     )
     further = list(zip(*beside.values(), strict=True)) or [()] * frame.height
     body = "".join(

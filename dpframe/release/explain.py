@@ -28,6 +28,7 @@ from dpframe.plan.nodes import (
     Union,
     aggregate_of,
     chain,
+    shown_name,
 )
 from dpframe.plan.parts import (
     Blend,
@@ -35,7 +36,7 @@ from dpframe.plan.parts import (
     Part,
     RankedCells,
 )
-from dpframe.release.choice import ChoiceOffer
+from dpframe.release.chosen import ChoiceOffer
 from dpframe.release.display import number
 from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
@@ -100,7 +101,8 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
             return f"inside each unit: {found} by {', '.join(expr_text(k) for _, k in node.keys)}"
         case Project():
             shown = [(n, expr_text(e, names)) for n, e in node.columns if not n.startswith(HIDDEN)]
-            return "compute " + ", ".join(e if n == e else f"{n} = {e}" for n, e in shown)
+            named = ((shown_name(n), e) for n, e in shown)
+            return "compute " + ", ".join(e if n == e else f"{n} = {e}" for n, e in named)
         case Sort():
             return "sort by " + ", ".join(
                 names.get(k.column.name, k.column.name) + (" descending" if k.descending else "")

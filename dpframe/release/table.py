@@ -13,9 +13,10 @@ import polars as pl
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import ModeSelection, Source
-from dpframe.plan.nodes import aggregate_of
+from dpframe.plan.nodes import aggregate_of, listed, place_in_list
 from dpframe.release.display import html_table, text_table
 from dpframe.release.intervals import intervals, mode_columns, redraws
+from dpframe.release.lists import with_lists
 from dpframe.release.noisy import ROW, NoisyParts, finish
 from dpframe.release.words import expr_text, mode_text
 
@@ -59,6 +60,11 @@ class Release:
     @property
     def frame(self) -> pl.DataFrame:
         """The noisy table."""
+        return with_lists(self._flat)
+
+    @property
+    def _flat(self) -> pl.DataFrame:
+        """The noisy table with a column for each place of a list."""
         return self._finished.drop(ROW)
 
     def intervals(self, confidence: float = CONFIDENCE) -> pl.DataFrame:
@@ -68,19 +74,24 @@ class Release:
         appended to a name that is taken.
         """
         bounds = self._bounds(confidence)
-        taken = set(self.frame.columns)
+        taken, ends_of = set(self.frame.columns), dict[tuple[str, str], str]()
         columns: list[pl.Series] = []
-        for column in self.frame:
+        for column in self._flat:
             columns.append(column)
+            place = listed(column.name)
+            shown = column.name if place is None else place[0]
             ends = bounds.get(column.name, ())
             for end, values in zip(("low", "high"), ends, strict=False):
-                name = f"{column.name}_{end}"
-                while name in taken:
+                name = ends_of.get((shown, end), f"{shown}_{end}")
+                while name in taken and (shown, end) not in ends_of:
                     name += "_"
                 taken.add(name)
+                ends_of[shown, end] = name
                 series = pl.Series(name, values, nan_to_null=True)
+                if place is not None:
+                    series = series.alias(place_in_list(name, place[1]))
                 columns.append(_as_kind(series, column.dtype))
-        return pl.DataFrame(columns)
+        return with_lists(pl.DataFrame(columns))
 
     def _bounds(self, confidence: float = CONFIDENCE) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Per noisy column, the ends of its intervals; the same ones whenever they are asked."""
@@ -97,11 +108,12 @@ class Release:
         value of a group has none: NULL.
         """
         halves = {name: _half(low, high) for name, (low, high) in self._bounds().items()}
-        schema = self.frame.schema
-        found = self.frame.with_columns(
+        schema = self._flat.schema
+        found = self._flat.with_columns(
             _as_duration(pl.Series(name, half), schema[name]) for name, half in halves.items()
         )
-        return found.with_columns(pl.lit(None).alias(name) for name in mode_columns(self._parts))
+        modes = mode_columns(self._parts)
+        return with_lists(found.with_columns(pl.lit(None).alias(name) for name in modes))
 
     def redraws(self, draws: int) -> pl.DataFrame:
         """What the table may be without noise, `draws` times over: the known noise, drawn again.
@@ -109,7 +121,7 @@ class Release:
         All groups are in it, whatever HAVING and LIMIT left out. It tells nothing that the release
         does not, and serves to find the error of whatever is computed from several columns.
         """
-        return redraws(self._parts, draws, self._source)
+        return with_lists(redraws(self._parts, draws, self._source))
 
     def item(self) -> Any:
         """The only value of a table with one row and one column."""
@@ -130,10 +142,10 @@ class Release:
         return self._finished.height
 
     def __repr__(self) -> str:
-        return text_table(self.frame, self._bounds(), self._caption())
+        return text_table(self._flat, self._bounds(), self._caption())
 
     def _repr_html_(self) -> str:
-        return html_table(self.frame, self._bounds(), self._caption())
+        return html_table(self._flat, self._bounds(), self._caption())
 
     def _mode_lines(self) -> list[str]:
         """For each most frequent value, how many rows it may fall behind."""

@@ -8,6 +8,7 @@ noisy counts may be the better way after all: of the two, the one with the small
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import takewhile
@@ -20,21 +21,12 @@ from dpframe.mechanisms import Source
 from dpframe.plan.exprs import Column, Expr, columns_of, transform
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
 from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort, aggregate_of, chain
-from dpframe.release.choice import (
-    Ballot,
-    ChoiceOffer,
-    ballot_by,
-    choose,
-    error_of,
-    linear_terms,
-)
-from dpframe.release.cost import predicted_lead
+from dpframe.release.choice import Ballot, ballot_by, linear_terms
+from dpframe.release.chosen import ChoiceOffer, choose, error_of, restored, sure
+from dpframe.release.cost import CONFIDENCE, predicted_lead
 from dpframe.release.kept_keys import Find, canonical_names, canonical_order, table_words
 from dpframe.release.noisy import ROW, NoisyParts, finish, keys_alone
 from dpframe.release.offer import Offer
-
-CONFIDENCE = 0.95
-"""The confidence at which two ways to find winners are compared, and a winner's error is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +49,7 @@ class Contest:
         """Whether a choice finds winners with a smaller error than noisy scores would."""
         return error_of(self.ballot, choice, CONFIDENCE) < self.error_of_noisy(counts)
 
-    def error_of_noisy(self, counts: Offer) -> float:
+    def error_of_noisy(self, counts: Offer, confidence: float = CONFIDENCE) -> float:
         """How far the j-th largest noisy score's group may be below the j-th best, for all j <= k.
 
         Of the j best groups, one is not among the first j - 1 that were taken. The j-th that was
@@ -65,7 +57,7 @@ class Contest:
         their noise. There are at most k (groups - 1) such pairs, and a union bound covers them.
         """
         terms = linear_terms(self.score)
-        failure = (1 - CONFIDENCE) / (self.k * (len(self.ballot.among) - 1) * len(terms))
+        failure = (1 - confidence) / (self.k * (len(self.ballot.among) - 1) * len(terms))
         places = {name: i for i, (name, _) in enumerate(self.compiled.aggregates)}
         return sum(
             abs(float(factor)) * predicted_lead(counts, places[name], failure)
@@ -86,19 +78,27 @@ class Contest:
 
     def note(self, choice: ChoiceOffer) -> str:
         """How the winners were found."""
-        error = readable(Fraction(error_of(self.ballot, choice, CONFIDENCE)))
+        error = readable(Fraction(error_of(self.ballot, choice, choice.confidence)))
         return (
             f"chosen among {len(self.ballot.among):,} groups by {choice.name}, without scores; with"
-            f" {CONFIDENCE:.0%} confidence within {error} of the best"
+            f" {sure(choice)} confidence within {error} of the best"
         )
 
-    def note_of_noisy(self, choice: ChoiceOffer, counts: Offer) -> str:
-        """How the winners are found where noisy scores are the better way."""
-        noisy = readable(Fraction(self.error_of_noisy(counts)))
-        error = readable(Fraction(error_of(self.ballot, choice, CONFIDENCE)))
+    def noted(self, counts: Offer, confidence: float) -> str:
+        """What is said of winners that noisy scores decide."""
+        error = readable(Fraction(self.error_of_noisy(counts, confidence)))
+        return f"with {100 * confidence:g}% confidence within {error} of the best"
+
+    def note_of_noisy(self, choice: ChoiceOffer, counts: Offer, *, promised: bool) -> str:
+        """How the winners are found where noisy scores are the better way.
+
+        It is nearer at the same cost, or cheaper where an error was `promised`.
+        """
+        cost = f" for {choice.loss}" if promised else ""
+        error = readable(Fraction(error_of(self.ballot, choice, choice.confidence)))
         return (
-            f"{self.k:,}, those with the best noisy scores; with {CONFIDENCE:.0%} confidence"
-            f" within {noisy} of the best (chosen by {choice.name}, within {error})"
+            f"{self.k:,}, those with the best noisy scores; {self.noted(counts, choice.confidence)}"
+            f" (chosen by {choice.name}, within {error}{cost})"
         )
 
     # --- kept on the ledger ----------------------------------------------------------------------
@@ -107,15 +107,27 @@ class Contest:
         """What to store after winners were released."""
         places = {group: place for place, group in enumerate(self._order())}
         body = {"winners": [places[w] for w in winners], "note": self.note(choice)}
+        body |= {"mechanism": choice.name, "epsilon": str(choice.mechanism.epsilon)}
         return {self._place(version): json.dumps(body).encode()}
 
-    def known(self, find: Find, version: str) -> tuple[list[int], str] | None:
-        """Winners that were released before, the latest ones, and how they were found."""
-        found = find(self._place(version))
+    def known(
+        self, find: Find, version: str, within: tuple[Fraction, float] | None = None
+    ) -> tuple[list[int], str] | None:
+        """Winners that were released before, the latest ones, and how they were found.
+
+        Where an error and its confidence were asked for, the latest that were chosen `within` it.
+        """
+        found = [json.loads(stored) for stored in find(self._place(version))]
+        if within is not None:
+            found = [body for body in found if self._keeps(body, *within)]
         if not found:
             return None
-        body, order = json.loads(found[-1]), self._order()
+        body, order = found[-1], self._order()
         return [order[place] for place in body["winners"]], body["note"]
+
+    def _keeps(self, body: Mapping[str, str], error: Fraction, confidence: float) -> bool:
+        choice = restored(self.ballot, self.k, body)
+        return choice is not None and error_of(self.ballot, choice, confidence) <= error
 
     def _order(self) -> list[int]:
         """Groups in an order that does not depend on how the query lists its keys."""
@@ -165,6 +177,23 @@ def contest_of(compiled: Compiled, *, with_scores: bool = False) -> Contest | No
         return None  # a mean, say: noisy scores are sorted instead
     k = min(shape.rows, len(among))
     return Contest(ballot, first, k, shape.descending, shape.outputs)
+
+
+def shows_winners_alone(compiled: Compiled) -> bool:
+    """Whether an order by numbers decides which groups are shown, or in which order, but no number is.
+
+    Such a query is a contest, or one whose winners no error is promised for.
+    """
+    nodes = list(takewhile(lambda node: not isinstance(node, Aggregate), chain(compiled.plan)))
+    sorts = [node for node in nodes if isinstance(node, Sort)]
+    if not compiled.keys or not sorts or (compiled.groups < 2 and not compiled.awaits_keys):
+        return False
+    keys, below = {name for name, _ in compiled.keys}, _opened(sorts[0].parent)[0]
+    by = [_below(key.column, below) for key in sorts[0].by]
+    shown = [expr for _, expr in _opened(compiled.plan)[0].items()]
+    return any(set(columns_of(expr)) - keys for expr in by) and all(
+        set(columns_of(expr)) <= keys for expr in shown
+    )
 
 
 @dataclass(frozen=True, slots=True)

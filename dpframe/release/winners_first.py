@@ -22,13 +22,13 @@ from dpframe.budget.budget import Budget
 from dpframe.engines.base import Engine
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import Source
-from dpframe.release.choice import ChoiceOffer, choice_offer, error_of
-from dpframe.release.cost import Cost, offer_for, single_cost
+from dpframe.release.chosen import ChoiceOffer, choice_offer, error_of
+from dpframe.release.cost import CONFIDENCE, Cost, offer_for, single_cost
 from dpframe.release.kept_keys import Find
 from dpframe.release.noisy import NoisyParts
 from dpframe.release.offer import Offer
 from dpframe.release.reuse import reusable
-from dpframe.release.winners import CONFIDENCE, Contest, contest_of
+from dpframe.release.winners import Contest, contest_of
 
 CHOICE_SHARE = Fraction(1, 2)
 """The part of the cost that choosing takes; the rest measures."""

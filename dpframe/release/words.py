@@ -79,6 +79,8 @@ def expr_text(expr: Expr, names: Mapping[str, str] | None = None) -> str:
             inner = ", ".join(map(text, expr.args)) or "*"
             distinct = "DISTINCT " if expr.distinct else ""
             where = f" FILTER (WHERE {text(expr.where)})" if expr.where is not None else ""
+            if expr.name == "N_UNIQUE" and len(expr.args) > 1:
+                return f"COUNT(DISTINCT ({inner})){where}"
             return f"{expr.name}({distinct}{inner}){where}"
     return type(expr).__name__
 
@@ -118,7 +120,9 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
         case CountRows():
             return f"count of rows{where}"
         case CountDistinct():
-            return f"count of different values of {expr_text(part.expr)}{where}"
+            compared = ", ".join(expr_text(expr) for expr, _ in part.compared)
+            kind = f"tuples ({compared})" if part.beside else f"values of {compared}"
+            return f"count of different {kind}{where}"
         case CountUnits():
             return f"count of units{where}"
         case CodedSum():

@@ -130,3 +130,60 @@ def test_a_group_with_the_most_different_values_can_win() -> None:
     session.register("t", frame, columns=columns)
     asked = "SELECT k FROM t GROUP BY k ORDER BY COUNT(DISTINCT x) DESC LIMIT 1"
     assert session.sql(asked, epsilon=1).item() == "a"
+
+
+TUPLES = "SELECT k, COUNT(DISTINCT (x, t)) FROM t GROUP BY k"
+WITHOUT_NULL = "SELECT k, COUNT(DISTINCT x, t) FROM t GROUP BY k"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("text", [TUPLES, WITHOUT_NULL])
+@pytest.mark.parametrize("norm", [1, 2])
+def test_tuples_are_weighed_like_values(engine: str, text: str, norm: int) -> None:
+    frame, unit = table(7), dp.Unit("u", max_rows=2)
+    (whole,) = measured(frame, text, norm, unit=unit, engine=engine)
+    for owner in (0, 1, 5):
+        rest = frame.filter(pl.col("u") != owner)
+        (less,) = measured(rest, text, norm, unit=unit, engine=engine)
+        moves = [a - b for a, b in zip(whole, less, strict=True)]
+        assert min(moves) >= 0
+        assert sum(m**norm for m in moves) <= (2 << COUNT_BITS) ** norm
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_null_inside_a_tuple_is_a_value_and_zero_has_no_sign(engine: str) -> None:
+    frame = pl.DataFrame(
+        {
+            "k": ["a"] * 7,
+            "y": [0.0, -0.0, None, float("nan"), 1.0, None, 1.0],
+            "t": ["a", "a", "a", "a", None, None, "A"],
+            "u": range(7),
+        }
+    )
+    asked = "SELECT COUNT(DISTINCT (y, t)), COUNT(DISTINCT y, t), COUNT(DISTINCT (y, NULL)) FROM t"
+    for unit, one in ((None, 1), (dp.Unit("u", max_rows=1), 1 << COUNT_BITS)):
+        session = dp.Session(dp.Budget(epsilon=1))
+        columns = {"y": COLUMNS["y"], "k": COLUMNS["k"]}
+        session.register("t", frame, columns=columns, unit=unit, engine=engine)
+        compiled = session.query(asked)._compiled
+        found = session._engines["t"].measure(request_for(compiled, layout_for(compiled, 1)))
+        # (0, a), (NULL, a) twice, (1, NULL), (NULL, NULL), (1, A)
+        assert found == [[5 * one], [2 * one], [3 * one]]
+
+
+def test_the_order_of_a_tuple_makes_no_difference() -> None:
+    session = dp.Session(dp.Budget(epsilon=10))
+    session.register("t", table(1), columns=COLUMNS)
+    session.sql("SELECT COUNT(DISTINCT (x, t)) FROM t", epsilon=1)
+    assert session.sql("SELECT COUNT(DISTINCT (t, x)) FROM t", epsilon=1).reused
+    assert not session.sql("SELECT COUNT(DISTINCT t, x) FROM t", epsilon=1).reused
+    pairs = session.table("t").select(n=pl.struct("t", "x").n_unique())
+    assert pairs.release(epsilon=1).reused
+    assert "count of different tuples (t, x)" in pairs.explain(epsilon=1)
+
+
+def test_a_struct_of_one_column_is_refused_where_null_would_be_counted() -> None:
+    session = dp.Session(dp.Budget(epsilon=10))
+    session.register("t", table(1), columns=COLUMNS)
+    with pytest.raises(dp.QueryError, match="counts NULL as one more value"):
+        session.table("t").select(pl.struct("x").n_unique()).query()

@@ -433,3 +433,78 @@ def test_groups_of_the_value_itself_have_bins_of_their_own(session: dp.Session) 
     assert isinstance(found, dp.Histogram)
     with pytest.raises(dp.ParameterError, match="no ranges of bins"):
         found.between(0, 55)
+
+
+PLANE = pl.DataFrame(
+    {
+        "ward": ["er", "gp", "icu", "elsewhere"] * 300,
+        "insurer": ["a", "b", None] * 400,
+        "age": [i % 90 for i in range(1_200)],
+        "name": [f"n{i % 5}" for i in range(1_200)],
+        "u": [i % 200 for i in range(1_200)],
+    }
+)
+
+
+def plane_session(**options: Any) -> dp.Session:
+    opened = dp.Session(dp.Budget(epsilon=50, delta=1e-6))
+    columns = {
+        "ward": dp.Keys(["er", "gp", "icu"]),
+        "insurer": dp.Keys(["a", "b"]),
+        "age": dp.Range(0, 100),
+    }
+    opened.register("t", PLANE, columns=columns, **options)
+    return opened
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("unit", [dp.Row(), dp.Unit("u", max_rows=5)], ids=["row", "unit"])
+def test_a_plane_of_categories_and_bins_is_that_of_python(engine: Any, unit: Any) -> None:
+    opened = plane_session(engine=engine, unit=unit)
+    whole = opened.histogram("t", ["ward", "age"], bins=5, epsilon=1)
+    found = opened.sql("SELECT HISTOGRAM(ward, age, 5) FROM t", epsilon=1)
+    assert found.reused
+    assert found.frame.equals(whole.frame)
+    assert isinstance(found, dp.Histogram)
+    turned = opened.sql("SELECT HISTOGRAM(age, 5, ward) AS n FROM t", epsilon=1)
+    assert turned.reused
+    assert turned.frame.columns == ["age_low", "age_high", "ward", "n"]
+    assert isinstance(turned, dp.Histogram)
+    some = {"ward": "gp", "age": (20, 60)}
+    assert turned.between(some).frame["n"].item() == whole.between(some).frame["count"].item()
+    for axis in ("ward", "age"):
+        counts = turned.margin(axis).frame["n"].to_list()
+        assert counts == whole.margin(axis).frame["count"].to_list()
+    pairs = opened.histogram("t", ["ward", "insurer"], epsilon=1)
+    both = opened.sql("SELECT HISTOGRAM(ward, insurer) FROM t", epsilon=1)
+    assert both.reused
+    assert both.frame.equals(pairs.frame)
+
+
+def test_margins_of_a_plane_of_categories_and_bins() -> None:
+    opened = plane_session()
+    whole = opened.histogram("t", ["ward", "age"], bins=5, margins=True, epsilon=1)
+    for text in (
+        "HISTOGRAM(ward, age, 5, margins := TRUE)",
+        "HISTOGRAM(age, 5, ward, margins := TRUE)",
+    ):
+        found = opened.sql(f"SELECT {text} FROM t", epsilon=1)
+        assert found.reused
+        assert isinstance(found, dp.Histogram)
+        for axis in ("ward", "age"):
+            assert found.margin(axis).frame["count"].equals(whole.margin(axis).frame["count"])
+
+
+def test_rows_of_a_plane_can_be_ordered_and_filtered() -> None:
+    opened = plane_session()
+    text = "SELECT HISTOGRAM(ward, age, [0, 18, 65]) FILTER (WHERE insurer = 'a') AS n FROM t ORDER BY n DESC LIMIT 2"
+    assert opened.sql(text, epsilon=1).frame.shape == (2, 4)
+
+
+def test_categories_that_are_chosen_are_groups_of_a_histogram() -> None:
+    opened = plane_session()
+    found = opened.sql("SELECT HISTOGRAM(name, age, 5) FROM t", epsilon=1)
+    assert found.frame.columns == ["name", "age_low", "age_high", "count"]
+    assert found.frame["name"].n_unique() == 5
+    with pytest.raises(dp.ParameterError, match="margins is for a histogram of two columns"):
+        opened.sql("SELECT HISTOGRAM(name, age, 5, margins := TRUE) FROM t", epsilon=1)

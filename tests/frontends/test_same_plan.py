@@ -50,6 +50,22 @@ WHOLE_STATEMENTS: list[tuple[str, str]] = [
     ("SELECT AVG(cost) AS c FROM t", "t.select(c=pl.mean('cost'))"),
     ("SELECT COUNT(DISTINCT id) AS n FROM t", "t.select(n=pl.col('id').n_unique())"),
     (
+        "SELECT COUNT(DISTINCT (id, ward)) AS n FROM t",
+        "t.select(n=pl.struct('id', 'ward').n_unique())",
+    ),
+    (
+        "SELECT COUNT(DISTINCT (age // 2, cost)) FILTER (WHERE cost > 5) AS n FROM t",
+        "t.select(n=pl.struct(pl.col('age') // 2, z='cost').filter(pl.col('cost') > 5).n_unique())",
+    ),
+    (
+        "SELECT ward, QUANTILE_CONT(cost, [0.25, 0.5]) AS q, COUNT(*) AS n FROM t GROUP BY ward",
+        "t.group_by('ward').agg(pl.col('cost').quantile([0.25, 0.5], 'linear').alias('q'), n=pl.len())",
+    ),
+    (
+        "SELECT QUANTILE_DISC(cost, [0.5]) FILTER (WHERE age > 3) AS cost FROM t",
+        "t.select(pl.col('cost').filter(pl.col('age') > 3).quantile([0.5]))",
+    ),
+    (
         "SELECT COUNT(*) FILTER (WHERE age IS NULL) AS n FROM t",
         "t.select(n=pl.col('age').null_count())",
     ),

@@ -284,3 +284,11 @@ def test_an_integer_beyond_every_float_is_no_finite_number() -> None:
     for condition in (f"x < {10**400}", "x < 1e400"):
         with pytest.raises(dp.SQLError, match="is no finite number"):
             session.query(f"SELECT COUNT(*) FROM t WHERE {condition}")
+
+
+def test_tuples_are_named_as_they_are_written() -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", pl.DataFrame({"a": [1], "b": [2]}), columns={"b": dp.Range(0, 3)})
+    text = "SELECT COUNT(DISTINCT a, b // 2), COUNT(DISTINCT (a, b)) FROM t"
+    names = list(session.query(text).columns)
+    assert names == ["count(DISTINCT a, b // 2)", "count(DISTINCT (a, b))"]

@@ -6,6 +6,7 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,3 +201,21 @@ def test_tails_of_bad_widths_are_refused(law, t):
         law(Fraction(1)).tail(t)
     with pytest.raises(ParameterError, match="error is"):
         law.for_half_width(t, 0.9)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10), Fraction(1, 2), Fraction(3, 2), Fraction(10)])
+@pytest.mark.parametrize("law", [DiscreteLaplace, DiscreteGaussian])
+def test_the_lead_of_one_draw_over_another_is_bounded(law: Any, scale: Fraction) -> None:
+    noise, z = law(scale), np.arange(-300, 301)
+    size = np.abs(z) / float(scale)
+    weights = np.exp(-size if law is DiscreteLaplace else -(size**2) / 2)
+    weights /= weights.sum()
+    differences = np.convolve(weights, weights)
+    for t in range(100):
+        exact = differences[601 + t :].sum()
+        assert noise.lead_tail(t) >= exact * (1 - 1e-12) or exact < 1e-300
+        if scale > 1 and exact > 1e-12:
+            assert noise.lead_tail(t) <= exact * (1 + 1e-8)
+    lead = noise.lead(1e-4)
+    assert noise.lead_tail(lead) <= 1e-4
+    assert lead == 0 or noise.lead_tail(lead - 1) > 1e-4

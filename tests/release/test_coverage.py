@@ -47,7 +47,10 @@ ELSEWHERE = {
 """Aggregates whose coverage is simulated in another file: which one, and by which test."""
 
 ALIASES = {
-    "MEAN": "AVG",
+    **dict.fromkeys(("MEAN", "FAVG"), "AVG"),
+    **dict.fromkeys(("FSUM", "KAHAN_SUM", "SUMKAHAN"), "SUM"),
+    "GEOMETRIC_MEAN": "GEOMEAN",
+    "WAVG": "WEIGHTED_AVG",
     "VARIANCE": "VAR_SAMP",
     "VARIANCE_SAMP": "VAR_SAMP",
     "VARIANCE_POP": "VAR_POP",
@@ -62,7 +65,10 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "COUNT_IF": (Call("greater", (X, literal(4.0))),),
     "N_UNIQUE": (Column("i"),),
     **dict.fromkeys(("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT"), (Y, X)),
-    **dict.fromkeys(("REGR_R2", "REGR_AVGX", "REGR_AVGY"), (Y, X)),
+    **dict.fromkeys(("REGR_R2", "REGR_AVGX", "REGR_AVGY", "REGR_COUNT", "WEIGHTED_AVG"), (Y, X)),
+    **dict.fromkeys(("REGR_SXX", "REGR_SYY", "REGR_SXY"), (Y, X)),
+    "GEOMEAN": (Call("add", (X, literal(1.0))),),
+    "SEM": (X,),
     **dict.fromkeys(("SUM", "AVG"), (X,)),
     **dict.fromkeys(("SKEWNESS", "SKEWNESS_POP", "KURTOSIS", "KURTOSIS_POP"), (X,)),
     **dict.fromkeys(("VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP"), (X,)),
@@ -70,18 +76,22 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 IN_DUCKDB = {
     "N_UNIQUE": "COUNT(DISTINCT i)",
     "COUNT_IF": "COUNT_IF(x > 4)",
+    "GEOMEAN": "GEOMEAN(x + 1)",
     "SKEWNESS_POP": "SKEWNESS(x) * (COUNT(x) - 2) / SQRT(COUNT(x) * (COUNT(x) - 1))",
 }
-WHOLE = ("COUNT", "COUNT_IF", "N_UNIQUE")
+WHOLE = ("COUNT", "COUNT_IF", "N_UNIQUE", "REGR_COUNT")
 """Whole numbers: one more or less jumps over 95%, so the exact probability is what is expected."""
 
 FAMILIES: tuple[tuple[str, ...], ...] = (
     WHOLE,
     ("SUM",),
     ("AVG",),
-    tuple(n for n in ARGUMENTS if n.startswith(("VAR", "STDDEV"))),
+    tuple(n for n in ARGUMENTS if n.startswith(("VAR", "STDDEV", "SEM"))),
+    ("GEOMEAN",),
+    ("WEIGHTED_AVG",),
     ("SKEWNESS", "SKEWNESS_POP", "KURTOSIS", "KURTOSIS_POP"),
-    ("COVAR_POP", "COVAR_SAMP"),
+    ("COVAR_POP", "COVAR_SAMP", "REGR_SXY"),
+    ("REGR_SXX", "REGR_SYY"),
     ("REGR_AVGX", "REGR_AVGY"),
     ("REGR_SLOPE", "REGR_INTERCEPT"),
     ("CORR", "REGR_R2"),

@@ -18,7 +18,8 @@ import dpframe as dp
 from dpframe.budget.filters import Filter
 from dpframe.engines.base import request_for
 from dpframe.mechanisms import ExponentialMechanism, PeeledTopK, PermuteAndFlip, TopK
-from dpframe.release.choice import Ballot, choice_offer, choose, error_of
+from dpframe.release.choice import Ballot
+from dpframe.release.chosen import choice_offer, choose, error_of
 from dpframe.release.cost import Cost
 from dpframe.release.winners import contest_of
 

@@ -45,8 +45,29 @@ SELECT ward, COUNT(*) AS n, COUNT(DISTINCT age) AS ages, COUNT(DISTINCT name) FI
 SELECT COUNT(DISTINCT age // 10), COUNT(DISTINCT LOWER(name)), COUNT(DISTINCT MONTH(day)), COUNT(DISTINCT NULL) FROM visits WHERE score > -20;
 -- different values beside everything else
 SELECT COUNT(*), COUNT(DISTINCT score), AVG(age), COUNT(DISTINCT age) / COUNT(age) AS part FROM visits;
+-- different tuples: a NULL inside is a value like any other
+SELECT COUNT(DISTINCT (ward, sex)), COUNT(DISTINCT (age, cost, name)), COUNT(DISTINCT ROW(day, active)), APPROX_COUNT_DISTINCT((ward, sex)) FROM visits;
+-- different tuples by group, with FILTER
+SELECT ward, COUNT(*) AS n, COUNT(DISTINCT (sex, age)) AS pairs, COUNT(DISTINCT (sex, age // 10)) FILTER (WHERE cost > 100) AS few FROM visits GROUP BY ward;
+-- COUNT(DISTINCT a, b) leaves out a tuple with a NULL, as in MySQL and Spark
+--= SELECT COUNT(DISTINCT (ward, age)) FILTER (WHERE ward IS NOT NULL AND age IS NOT NULL), COUNT(DISTINCT (name, cost, score)) FILTER (WHERE name IS NOT NULL AND cost IS NOT NULL AND score IS NOT NULL AND age > 20) FROM visits
+SELECT COUNT(DISTINCT ward, age), COUNT(DISTINCT name, cost, score) FILTER (WHERE age > 20) FROM visits;
+-- the same, in Spark's words
+--: dialect spark
+--= SELECT COUNT(DISTINCT (ward, age)) FILTER (WHERE ward IS NOT NULL AND age IS NOT NULL) FROM visits
+SELECT COUNT(DISTINCT ward, age) FROM visits;
 -- variances and deviations, of a sample and of a population
 SELECT VAR_POP(age), VAR_SAMP(cost), VARIANCE(score), STDDEV(change), STDDEV_POP(age), STDDEV_SAMP(cost) FROM visits;
+-- the standard error of a mean
+SELECT SEM(age), SEM(cost) FILTER (WHERE age > 20) FROM visits;
+-- sums of squares and of products, and the pairs that they are of
+SELECT REGR_SXX(cost, age) AS xx, REGR_SYY(cost, age) AS yy, REGR_SXY(cost, age) AS xy, REGR_COUNT(cost, age) AS n, REGR_COUNT(age, score) FILTER (WHERE cost > 100) AS few FROM visits;
+-- weighted means, of rows where value and weight are there
+SELECT ward, COUNT(*) AS n, WEIGHTED_AVG(cost, age) AS a, WAVG(score, age) AS b FROM visits GROUP BY ward;
+-- sums and means that are more accurate in floats
+SELECT FSUM(cost), KAHAN_SUM(age), SUMKAHAN(change), FAVG(cost) FROM visits;
+-- geometric means, of what is above 0
+SELECT GEOMEAN(age + 1), GEOMETRIC_MEAN(GREATEST(cost, 1)) FROM visits;
 -- variances by group, with FILTER
 SELECT sex, COUNT(*) AS n, VAR_SAMP(age) FILTER (WHERE score > 0) AS v, STDDEV(cost / 1000) AS d FROM visits GROUP BY sex;
 -- a count, a mean and a deviation of the same values, from three sums
@@ -1044,6 +1065,10 @@ SELECT PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY age) AS p FROM visits;
 SELECT MEDIAN(day) AS m, QUANTILE_DISC(day, 0.75) AS d FROM visits;
 -- quantiles of expressions, and arithmetic on quantiles
 SELECT QUANTILE_DISC(age // 10, 0.75) - QUANTILE_DISC(age // 10, 0.25) AS iqr FROM visits;
+-- lists of quantiles, in the order that they are asked for
+SELECT QUANTILE_DISC(age, [0.75, 0.25]) AS a, COUNT(*) AS n, QUANTILE_DISC(score, [0.9]) FROM visits;
+-- lists of quantiles by group, of days, with FILTER; columns after them keep their numbers
+SELECT QUANTILE_DISC(day, [0.25, 0.5, 0.75]) AS d, ward, PERCENTILE_DISC([0.25, 0.5]) WITHIN GROUP (ORDER BY age DESC) FILTER (WHERE age > 20) AS a, COUNT(*) AS n FROM visits GROUP BY 2 ORDER BY 2;
 
 -- == histograms: a row for each bin, where plain DuckDB has a MAP
 
@@ -1071,6 +1096,15 @@ SELECT HISTOGRAM(score, 2) FILTER (WHERE sex = 'f') AS n FROM visits;
 -- HISTOGRAM of a column with keys has a bin for each
 --= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex
 SELECT HISTOGRAM(sex) AS n FROM visits;
+-- HISTOGRAM of categories and bins
+--= SELECT sex, b * 55.0 AS low, b * 55.0 + 55 AS high, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR(age / 55), 1) AS b FROM visits WHERE age IS NOT NULL) GROUP BY sex, b
+SELECT HISTOGRAM(sex, age, 2) AS n FROM visits;
+-- HISTOGRAM of bins and categories, with FILTER
+--= SELECT b * 55.0 AS low, b * 55.0 + 55 AS high, sex, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR(age / 55), 1) AS b FROM visits WHERE age IS NOT NULL AND cost > 100) GROUP BY sex, b
+SELECT HISTOGRAM(age, 2, sex) FILTER (WHERE cost > 100) AS n FROM visits;
+-- HISTOGRAM of categories, twice
+--= SELECT sex, active, COUNT(*) AS n FROM visits WHERE active IS NOT NULL GROUP BY ALL
+SELECT HISTOGRAM(sex, active) AS n FROM visits WHERE active IS NOT NULL;
 -- HISTOGRAM in several groupings
 --= SELECT sex, b * 50.0 - 50 AS low, b * 50.0 AS high, COUNT(*) AS n FROM (SELECT sex, LEAST(FLOOR((score + 50) / 50), 1) AS b FROM visits) GROUP BY GROUPING SETS ((sex, b), (b))
 SELECT sex, HISTOGRAM(score, 2) AS n FROM visits GROUP BY ROLLUP (sex);

@@ -467,8 +467,17 @@ SELECT MODE(cost), COUNT(*) FROM visits
 --! QueryError 1:13 | a float takes too many values | cost
 SELECT MODE(cost) FROM visits
 ;
---! QueryError 1:8 | has 2 arguments | COUNT(DISTINCT age, cost)
-SELECT COUNT(DISTINCT age, cost) FROM visits
+--! QueryError 1:8 | has 2 arguments | COUNT(age, cost)
+SELECT COUNT(age, cost) FROM visits
+;
+--! QueryError 1:8 | has 2 arguments | APPROX_COUNT_DISTINCT(age, cost)
+SELECT APPROX_COUNT_DISTINCT(age, cost) FROM visits
+;
+--! SQLError 1:22 | is not an expression that is known | age, cost
+SELECT SUM(DISTINCT (age, cost)) FROM visits
+;
+--! QueryError 1:8 | counts NULL as one more value | COUNT(DISTINCT ROW(age))
+SELECT COUNT(DISTINCT ROW(age)) FROM visits
 ;
 --! QueryError 1:8 | has 0 arguments | COUNT(DISTINCT *)
 SELECT COUNT(DISTINCT *) FROM visits
@@ -1189,7 +1198,28 @@ SELECT QUANTILE_CONT(age) FROM visits
 SELECT MEDIAN(DISTINCT age) FROM visits
 ;
 --! SQLError 1:28 | a list cannot stand here | 0.25, 0.5
-SELECT QUANTILE_CONT(age, [0.25, 0.5]) FROM visits
+SELECT QUANTILE_CONT(age, [0.25, 0.5]) + 1 FROM visits
+;
+--! SQLError 1:43 | a list cannot stand here | 0.25, 0.5
+SELECT q FROM (SELECT QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits)
+;
+--! SQLError 1:8 | there are 0 quantiles in the list | QUANTILE_CONT(age, [])
+SELECT QUANTILE_CONT(age, []) FROM visits
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_DISC(age, [0.5, 1.5])
+SELECT QUANTILE_DISC(age, [0.5, 1.5]) FROM visits
+;
+--! QueryError 1:8 | has no quantile between 0 and 1 | QUANTILE_CONT(age, [0.5, NULL])
+SELECT QUANTILE_CONT(age, [0.5, NULL]) FROM visits
+;
+--! SQLError 1:86 | neither compared nor ordered | q
+SELECT ward, QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits GROUP BY ward ORDER BY q
+;
+--! SQLError 1:86 | neither compared nor ordered | 2
+SELECT ward, QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits GROUP BY ward ORDER BY 2
+;
+--! SQLError 1:84 | neither compared nor ordered | q
+SELECT ward, QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits GROUP BY ward HAVING q > 3
 ;
 --! QueryError 1:8 | has 2 arguments | MAX(age, 3)
 SELECT MAX(age, 3) FROM visits
@@ -1235,6 +1265,24 @@ SELECT HISTOGRAM() FROM visits
 ;
 --! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(age, 11, 5)
 SELECT HISTOGRAM(age, 11, 5) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(ward, sex, age)
+SELECT HISTOGRAM(ward, sex, age) FROM visits
+;
+--! SQLError 1:24 | is not a literal | cost
+SELECT HISTOGRAM(ward, cost) FROM visits
+;
+--! SQLError 1:8 | HISTOGRAM has 3 arguments | HISTOGRAM(UPPER(ward), age, 11)
+SELECT HISTOGRAM(UPPER(ward), age, 11) FROM visits
+;
+--! SQLError 1:8 | both values of the plane are the same | HISTOGRAM(ward, ward)
+SELECT HISTOGRAM(ward, ward) FROM visits
+;
+--! SQLError 1:8 | margins goes with bins | HISTOGRAM(ward, sex, margins := TRUE)
+SELECT HISTOGRAM(ward, sex, margins := TRUE) FROM visits
+;
+--! ParameterError 1:8 | cumulative is for bins of one column | HISTOGRAM(ward, age, 11, cumulative := TRUE)
+SELECT HISTOGRAM(ward, age, 11, cumulative := TRUE) FROM visits
 ;
 --! SQLError 1:8 | HISTOGRAM has no option levels | HISTOGRAM(age, 11, levels := TRUE)
 SELECT HISTOGRAM(age, 11, levels := TRUE) FROM visits
@@ -1392,13 +1440,16 @@ SELECT STRING_AGG(ward, ',' ORDER BY age) FROM visits
 --! QueryError 1:8 | one row decides the answer | EVERY(active) FILTER (WHERE age > 3)
 SELECT EVERY(active) FILTER (WHERE age > 3) FROM visits
 ;
---! QueryError 1:8 | STDDEV_SAMP(cost) / SQRT(COUNT(cost)) | SEM(cost)
-SELECT SEM(cost) FROM visits
+--! UnboundedError 1:8 | has weights that may be negative | WEIGHTED_AVG(age, change)
+SELECT WEIGHTED_AVG(age, change) FROM visits
+;
+--! QueryError 1:8 | has 1 arguments | WEIGHTED_AVG(age)
+SELECT WEIGHTED_AVG(age) FROM visits
 ;
 --! QueryError 1:8 | QUANTILE_CONT(cost, 0.75) - QUANTILE_CONT(cost, 0.25) | MAD(cost)
 SELECT MAD(cost) FROM visits
 ;
---! QueryError 1:8 | EXP(AVG(LN(GREATEST(cost, 1)))) | GEOMEAN(cost)
+--! UnboundedError 1:8 | EXP(AVG(LN(GREATEST(cost, 1)))) | GEOMEAN(cost)
 SELECT GEOMEAN(cost) FROM visits
 ;
 --! QueryError 1:8 | SUM(LN(GREATEST(cost, 1))) | PRODUCT(cost)
@@ -1413,8 +1464,11 @@ SELECT KURTOSIS_SAMP(cost) FROM visits
 --! QueryError 1:8 | ; MEDIAN is | MEDAIN(cost)
 SELECT MEDAIN(cost) FROM visits
 ;
---! QueryError 1:8 | WHERE cost IS NOT NULL AND age IS NOT NULL | REGR_COUNT(cost, age)
-SELECT REGR_COUNT(cost, age) FROM visits
+--! QueryError 1:8 | is not of numbers | REGR_COUNT(cost, ward)
+SELECT REGR_COUNT(cost, ward) FROM visits
+;
+--! QueryError 1:8 | has 1 arguments | REGR_COUNT(cost)
+SELECT REGR_COUNT(cost) FROM visits
 ;
 --! SQLError 1:8 | the function FOO is not known | FOO(SUM(age))
 SELECT FOO(SUM(age)) FROM visits
