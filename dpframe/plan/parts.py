@@ -50,8 +50,9 @@ class CountUnits(Part):
 class CountDistinct(Part):
     """The number of different values of an expression, or of tuples of several; NULL is no value.
 
-    A NULL inside a tuple is a value like any other, as in SQL's `COUNT(DISTINCT (a, b))`. Where units are bounded by weight, a value counts as much as the unit that holds it and weighs
-    the most. A unit's weight is 1, unless it holds more values than it may weigh rows.
+    A NULL inside a tuple is a value like any other, as in SQL's `COUNT(DISTINCT (a, b))`. Where units
+    are bounded by weight, a value counts as much as the unit that holds it and weighs the most. A
+    unit's weight is 1, unless it holds more values than it may weigh rows.
     """
 
     expr: Expr
