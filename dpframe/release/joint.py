@@ -144,7 +144,14 @@ class _Joint:
         """The readings that differ."""
         many = [i for i, (node, _, _) in enumerate(self._nodes) if _is_of_many(node)]
         below = self._nodes[: many[-1]] if many else []
-        if any(isinstance(n, Filter) and reads(n.predicate, noisy) for n, noisy, _ in below):
+        kept = [(n.predicate, noisy) for n, noisy, _ in below if isinstance(n, Filter)]
+        kept += [
+            (call.where, noisy)
+            for node, noisy, _ in self._nodes
+            for call in _calls(node)
+            if isinstance(call, AggregateCall) and call.where is not None
+        ]
+        if any(reads(condition, noisy) for condition, noisy in kept):
             return ["plain", "most", "least"]
         calls = [
             (call, noisy)
@@ -220,9 +227,9 @@ class _Joint:
 
     def _regrouped(self, node: Regroup, rows: pl.DataFrame) -> pl.DataFrame:
         again = Again(self._post.domains(node.parent), node)
-        inputs, draws = again.inputs(rows), range(self._draws)
-        found = again.values(inputs, draws=draws)
         noisy = self._noisy[id(node)]
+        inputs, draws = self._chosen(again, again.inputs(rows), noisy), range(self._draws)
+        found = again.values(inputs, draws=draws)
         before, after = self._released[id(node.parent)], self._released[id(node)]
         for number, (name, call) in enumerate(node.aggregates):
             if reads(call, noisy) and self._takes_off(call, again.looked[number].result):
@@ -232,6 +239,17 @@ class _Joint:
                 shown = self._beside(found, after, [name])
                 found = found.with_columns(shown[name] - less[name])
         return found
+
+    def _chosen(self, again: Again, inputs: pl.DataFrame, noisy: set[str]) -> pl.DataFrame:
+        """The same for FILTER by noisy numbers: rows that some redraw has, or that all have."""
+        by = [c for c in identity(inputs) if c not in again.keys]
+        for number, (_, call) in enumerate(again.node.aggregates):
+            if call.where is None or not reads(call.where, noisy) or self._reading == "plain":
+                continue
+            kept = pl.col(engine.where(number)).fill_null(False)
+            kept = kept.any() if self._reading == "most" else kept.all()
+            inputs = inputs.with_columns(kept.over(by) if by else kept)
+        return inputs
 
     def _takes_off(self, call: WindowCall | AggregateCall, result: Domain) -> bool:
         """Whether the noise is taken off after looking for an extreme, and not before it."""
