@@ -14,6 +14,7 @@ from dpframe.frontends.polars import NoisyTable
 from dpframe.frontends.polars_arguments import (
     Columns,
     IntoExpr,
+    Named,
     chosen,
     conditions,
     flat,
@@ -155,6 +156,10 @@ class Summary:
         """Keep the rows with the smallest noisy values."""
         return self._best("bottom_k", k, by, reverse, largest=False)
 
+    def group_by(self, *by: IntoExpr | Iterable[IntoExpr], **named_by: IntoExpr) -> Regrouping:
+        """Group the noisy rows again, by some of their keys; `.agg(...)` comes next."""
+        return Regrouping(self, named_terms(by, named_by, self._schema))
+
     def _best(
         self,
         method: str,
@@ -268,6 +273,28 @@ class Summary:
 
     def __repr__(self) -> str:
         return f"<Summary: {', '.join(self.columns)}; .release(epsilon=...) answers it>"
+
+
+class Regrouping:
+    """A noisy table in groups, to be aggregated again. It costs nothing beyond the release."""
+
+    def __init__(self, summary: Summary, keys: Named) -> None:
+        self._summary, self._keys = summary, keys
+
+    def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Summary:
+        """One row per group: the keys, and these aggregates of noisy columns."""
+        given = named_terms(aggs, named, self._summary._schema)
+        table = self._summary._table.aggregated(self._keys, given)
+        return self._summary._with(
+            table, f"group_by({source_code(self._keys)}).agg", source_code(given)
+        )
+
+    def len(self, name: str = "len") -> Summary:
+        """The number of rows of each group."""
+        return self.agg(pl.len().alias(name))
+
+    def __repr__(self) -> str:
+        return f"<Regrouping: {source_code(self._keys)}; .agg(...) comes next>"
 
 
 def _for_each(given: bool | Sequence[bool], count: int) -> list[bool]:

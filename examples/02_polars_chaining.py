@@ -93,6 +93,14 @@ heading("months, and the three busiest of them: ranking noisy numbers is free")
 months = frame.group_by(pl.col("admitted").dt.truncate("1mo").alias("month")).len("visits")
 print(months.top_k(3, by="visits").release())
 
+heading("shares and changes of noisy numbers are free, too")
+print(
+    months.with_columns(
+        share=pl.col("visits") / pl.col("visits").sum(),
+        change=pl.col("visits").diff(),
+    ).release()
+)
+
 heading("what cannot be answered says why, and what to write instead")
 for attempt in (
     lambda: frame.with_columns(pl.col("cost").rank().over("ward")),

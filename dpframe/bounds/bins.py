@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, cast
 
 from dpframe.bounds.analysis import typed
 from dpframe.bounds.lower import Lowering
@@ -21,8 +21,18 @@ from dpframe.errors import ParameterError, UnboundedError
 from dpframe.plan.bins import HIGH, LOW, Closed, bins_in, edges_fix, pointer
 from dpframe.plan.coding import EXACT_DOUBLES
 from dpframe.plan.domains import INT64, Domain, Type, type_of_value
-from dpframe.plan.exprs import Call, Column, Expr, columns_of, conjunction, literal, transform
-from dpframe.plan.nodes import Aggregate, Filter, Node, Project, aggregate_of
+from dpframe.plan.exprs import (
+    AggregateCall,
+    Call,
+    Column,
+    Expr,
+    WindowCall,
+    columns_of,
+    conjunction,
+    literal,
+    transform,
+)
+from dpframe.plan.nodes import Aggregate, Filter, Node, Project, Regroup, Window, aggregate_of
 
 Edges = tuple[Any, ...]
 
@@ -76,6 +86,13 @@ def _above(plan: Node, node: Aggregate, named: Mapping[str, Expr]) -> Node:
             return Project(below, tuple((n, transform(e, change)) for n, e in plan.columns))
         case Filter():
             return Filter(below, transform(plan.predicate, change))
+        case Window():
+            calls = ((n, cast(WindowCall, transform(c, change))) for n, c in plan.columns)
+            return Window(below, tuple(calls))
+        case Regroup():
+            keys = tuple((n, transform(e, change)) for n, e in plan.keys)
+            found = ((n, cast(AggregateCall, transform(c, change))) for n, c in plan.aggregates)
+            return Regroup(below, keys, tuple(found))
     return replace(plan, parent=below)  # type: ignore[call-arg]
 
 

@@ -71,7 +71,7 @@ def duckdb_storage(name: str) -> Storage:
 
 
 @functools.cache
-def _scratch() -> duckdb.DuckDBPyConnection:
+def scratch() -> duckdb.DuckDBPyConnection:
     """An empty database to evaluate public expressions in; opening one takes 40 ms."""
     import duckdb
 
@@ -146,7 +146,7 @@ class DuckDBEngine(Engine):
         staged = [staging.rewrite(e.expr) for e in exprs]
         listed = ", ".join(f"{sql_of(e, AS_STORED)} AS c{i}" for i, e in enumerate(staged))
         source = staged_sql("inputs", staging.stages, AS_STORED)
-        with _scratch().cursor() as connection:
+        with scratch().cursor() as connection:
             connection.register("inputs", table)
             found: pl.DataFrame = withhold_rows(
                 self.name, lambda: connection.sql(f"SELECT {listed} FROM {source}").pl()

@@ -20,6 +20,7 @@ from dpframe.frontends.polars_histograms import is_hist, read_hist
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
 from dpframe.frontends.polars_unknown import UNMEASURED
+from dpframe.frontends.polars_windows import Windows, is_one_value
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, columns_of
 from dpframe.plan.nodes import (
     HIDDEN,
@@ -28,8 +29,10 @@ from dpframe.plan.nodes import (
     Limit,
     Node,
     Project,
+    Regroup,
     Sort,
     SortKey,
+    Window,
     chain,
     list_name,
     place_in_list,
@@ -210,7 +213,8 @@ class NoisyTable:
 
     def plan(self) -> Node:
         """The whole plan."""
-        top = next((n for n in chain(self.node) if isinstance(n, Project | Aggregate)), None)
+        kinds = Project | Aggregate | Window | Regroup
+        top = next((n for n in chain(self.node) if isinstance(n, kinds)), None)
         names = [name for name, _ in top.columns] if isinstance(top, Project) else []
         unchanged = all(expr == Column(name) for name, expr in self.columns.items())
         if names == list(self.columns) and unchanged:
@@ -219,21 +223,49 @@ class NoisyTable:
 
     def filter(self, conditions: Named) -> NoisyTable:
         """Keep the rows whose noisy values meet all conditions."""
-        reader, node = self.reader(), self.node
-        for _, term in conditions:
-            node = Filter(node, reader.read(term))
+        windows = Windows(self.node)
+        kept = [_checked(self.reader(windows).read(term), term) for _, term in conditions]
+        node = windows.node()
+        for predicate in kept:
+            node = Filter(node, predicate)
         return replace(self, node=node)
 
     def with_columns(self, given: Named) -> NoisyTable:
         """Add columns, or replace them."""
-        return replace(self, columns={**self.columns, **self._read(given)})
+        windows = Windows(self.node)
+        columns = {**self.columns, **self._read(given, windows)}
+        return NoisyTable(windows.node(), columns)
 
     def select(self, given: Named) -> NoisyTable:
-        """Have these columns, and no others."""
-        return replace(self, columns=self._read(given))
+        """Have these columns, and no others; aggregates alone make one row."""
+        if all(is_one_value(term) for _, term in given):
+            return self.aggregated([], given)
+        windows = Windows(self.node)
+        columns = self._read(given, windows)
+        return NoisyTable(windows.node(), columns)
 
-    def _read(self, given: Named) -> dict[str, Expr]:
-        reader = self.reader()
+    def aggregated(self, keys: Named, given: Named) -> NoisyTable:
+        """Group again: one row per group, one column per key and per aggregate."""
+        released([*keys, *given])
+        rows = TermReader(self._leaf)
+        by = [(name, f"k{i}", rows.read(term)) for i, (name, term) in enumerate(keys)]
+        found: dict[AggregateCall, str] = {}
+        groups = TermReader(group_leaf(rows, found))
+        outputs = {name: _checked(groups.read(term), term) for name, term in given}
+        if not found and not by:
+            raise polars_error(
+                given[0][1],
+                "is a constant, which is no answer",
+                why="an answer is computed from what was measured",
+                fix='.select(pl.col("len").sum())',
+            )
+        calls = tuple((name, call) for call, name in found.items())
+        node = Regroup(self.node, tuple((own, key) for _, own, key in by), calls)
+        shown: dict[str, Expr] = {name: Column(own) for name, own, _ in by}
+        return NoisyTable(node, {**shown, **outputs})
+
+    def _read(self, given: Named, windows: Windows) -> dict[str, Expr]:
+        reader = self.reader(windows)
         found: dict[str, Expr] = {}
         for name, term in released(given):
             places = self._places(term)
@@ -253,7 +285,8 @@ class NoisyTable:
         self, by: Sequence[Term], descending: Sequence[bool], nulls_last: Sequence[bool]
     ) -> NoisyTable:
         """Order the rows."""
-        reader = self.reader()
+        windows = Windows(self.node)
+        reader = self.reader(windows)
         hidden: list[tuple[str, Expr]] = []
         keys: list[SortKey] = []
         for term, down, last in zip(by, descending, nulls_last, strict=True):
@@ -263,7 +296,7 @@ class NoisyTable:
                 name = f"{HIDDEN}{len(hidden)}"
                 hidden.append((name, reader.read(term)))
             keys.append(SortKey(Column(name), down, last))
-        node = Sort(Project(self.node, (*self.columns.items(), *hidden)), tuple(keys))
+        node = Sort(Project(windows.node(), (*self.columns.items(), *hidden)), tuple(keys))
         return NoisyTable(node, {name: Column(name) for name in self.columns})
 
     def limit(self, rows: int | None, offset: int = 0) -> NoisyTable:
@@ -276,29 +309,36 @@ class NoisyTable:
             )
         return replace(self, node=Limit(self.node, rows, offset))
 
-    def reader(self) -> TermReader:
-        """Reads expressions over the noisy columns."""
+    def reader(self, windows: Windows) -> TermReader:
+        """Reads expressions over the noisy columns, and over many rows of them."""
+        return TermReader(windows.leaf(self._leaf))
 
-        def leaf(term: Term) -> Expr | None:
-            if term.name == "col":
-                name = term.options["name"]
-                if self._places(term):
-                    raise polars_error(
-                        term,
-                        "is a list, which nothing is computed from here",
-                        why="what is computed from an answer is computed from its numbers",
-                        fix="aggregate the quantile that is meant, too; it costs nothing more",
-                    )
-                if name not in self.columns:
-                    raise no_such_column(term, name, map(list_name, self.columns))
-                return self.columns[name]
-            if is_aggregate(term) or term.name in UNMEASURED:
+    def _leaf(self, term: Term) -> Expr | None:
+        if term.name == "col":
+            name = term.options["name"]
+            if self._places(term):
                 raise polars_error(
                     term,
-                    "aggregates a table that is aggregated already",
-                    why="a query has one aggregate; what follows works on its noisy answer",
-                    fix="compute it in .agg(...), or from .release(...).frame",
+                    "is a list, which nothing is computed from here",
+                    why="what is computed from an answer is computed from its numbers",
+                    fix="aggregate the quantile that is meant, too; it costs nothing more",
                 )
-            return None
-
-        return TermReader(leaf)
+            if name not in self.columns:
+                raise no_such_column(term, name, map(list_name, self.columns))
+            return self.columns[name]
+        if term.name in UNMEASURED:
+            raise polars_error(
+                term,
+                "aggregates a table that is aggregated already",
+                why="of released numbers, only some aggregates have error bars",
+                fix="sum, mean, min, max, count or len of a column, or compute it from"
+                " .release(...).frame",
+            )
+        if is_aggregate(term):
+            raise polars_error(
+                term,
+                "cannot stand here",
+                why="it looks at many rows, inside of what looks at many rows itself",
+                fix='compute it first: .with_columns(total=pl.col("n").sum())',
+            )
+        return None

@@ -197,11 +197,19 @@ class _Decoder:
             inputs = tuple(column for each in inputs for column in _spread(each))
         return Term(name, inputs, options)
 
+    def _over(self, body: Any) -> Term:
+        """A function, what its rows are parted by, and what they are ordered by, if they are."""
+        nodes, order = [body["function"], *(body["partition_by"] or [])], body["order_by"]
+        options: dict[str, Any] = {"ordered": order is not None}
+        if order is not None:
+            nodes.append(order[0])
+            options |= {key: order[1][key] for key in ("descending", "nulls_last")}
+        if body["mapping"] != "GroupsToRows":
+            options["unread"] = True
+        return Term("over", tuple(map(self.node, nodes)), options)
+
     def _other(self, kind: str, body: Any) -> Term:
         """A node that no query may hold, as far as it can be shown in an error."""
-        if kind == "Over":
-            nodes = [body["function"], *(body["partition_by"] or [])]
-            return Term("over", tuple(map(self.node, nodes)), {"unread": True})
         if isinstance(body, dict):
             for key in ("expr", "input", "function"):
                 if isinstance(body.get(key), dict):
@@ -219,6 +227,7 @@ _NODES: dict[str, Callable[[_Decoder, Any], Term]] = {
     "Function": _Decoder._function,
     "KeepName": _Decoder._keep_name,
     "Literal": _Decoder._literal,
+    "Over": _Decoder._over,
     "RenameAlias": _Decoder._rename_alias,
     "Selector": _Decoder._selector,
     "Ternary": _Decoder._ternary,

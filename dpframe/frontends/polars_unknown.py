@@ -57,7 +57,12 @@ _BEST = (
     'for the best group: .group_by("ward").agg(pl.len()).top_k(1, by="len").select("ward");'
     ' for the most frequent value: .select(pl.col("ward").mode())'
 )
+_OF_GROUPS = (
+    'of groups: .group_by("ward").agg(n=pl.len()).with_columns(place=pl.col("n").rank("min"))'
+)
 _INSTEAD = {
+    **dict.fromkeys(("over", "rank", "shift", "diff", "pct_change"), _OF_GROUPS),
+    **dict.fromkeys(("cum_count", "cum_min", "cum_max"), _OF_GROUPS),
     "cum_sum": "of bins: .select(pl.col(x).hist(bin_count=20).cum_sum())",
     "value_counts": '.group_by("ward").len().sort("len", descending=True)',
     **dict.fromkeys(("arg_max", "arg_min", "first", "gather", "get", "last", "max_by"), _BEST),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -22,11 +22,21 @@ from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_lists import PLACE, expand_lists
-from dpframe.frontends.sql_names import check_tables, ctes_around, qualified, written
+from dpframe.frontends.sql_names import check_tables, qualified, written
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_parse import parse
+from dpframe.frontends.sql_released import (
+    aggregates,
+    aggregating,
+    has_noisy_source,
+    measures,
+    only_source,
+    reads_noisy,
+    units_in,
+)
 from dpframe.frontends.sql_rows import Known, RowReader, unwrapped
-from dpframe.frontends.sql_scope import Scope
+from dpframe.frontends.sql_scope import Relation, Scope
+from dpframe.frontends.sql_windows import SCALAR, WindowReader, scalar_of
 from dpframe.frontends.sql_winners import best_row
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.nodes import (
@@ -37,6 +47,7 @@ from dpframe.plan.nodes import (
     Limit,
     Node,
     Project,
+    Regroup,
     Sort,
     SortKey,
     place_in_list,
@@ -55,7 +66,7 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
     _refuse_rows(select, text)
-    expand_histograms(select, _aggregating(select), text, tables)
+    expand_histograms(select, aggregating(select), text, tables)
     expand_lists(select, text)
     for inner in select.find_all(exp.Select):
         refuse_wrong_ordinals(inner, text)
@@ -65,7 +76,7 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
 
 
 def _refuse_rows(select: exp.Select, text: str) -> None:
-    if not _reads_noisy(select):
+    if not reads_noisy(select):
         for star in select.expressions:
             inner = star.this if isinstance(star, exp.Column) else star
             if isinstance(inner, exp.Star):
@@ -84,49 +95,6 @@ def _rows_error(node: exp.Expression | None, text: str) -> SQLError:
     )
 
 
-def _aggregates(select: exp.Expression) -> bool:
-    """Whether a SELECT aggregates by itself, whatever its subqueries do."""
-    clauses = [select.args.get(k) for k in ("having", "order")]
-    own = [*select.expressions, *(c for c in clauses if c is not None)]
-    return bool(select.args.get("group")) or any(is_aggregate(n) for e in own for n in e.walk())
-
-
-def _only_source(select: exp.Expression) -> exp.Expression | None:
-    """The subquery or common table expression that a SELECT reads, if it reads nothing else."""
-    source = select.args.get("from_")
-    if source is None or select.args.get("joins"):
-        return None
-    node = source.this
-    if isinstance(node, exp.Subquery):
-        return unwrapped(node)
-    for cte in ctes_around(select):
-        if isinstance(node, exp.Table) and cte.alias.lower() == node.name.lower():
-            inner: exp.Expression = cte.this
-            return inner
-    return None
-
-
-def _reads_noisy(select: exp.Expression) -> bool:
-    """Whether a SELECT only computes on what an inner one released: that is post-processing."""
-    if not isinstance(select, exp.Select) or _aggregates(select) or select.args.get("distinct"):
-        return False
-    return _has_noisy_source(select)
-
-
-def _has_noisy_source(select: exp.Expression) -> bool:
-    inner = _only_source(select)
-    return isinstance(inner, exp.Select) and (_aggregates(inner) or _reads_noisy(inner))
-
-
-def _aggregating(select: exp.Expression) -> exp.Expression:
-    """The SELECT whose groups are measured; those around it compute on what it released."""
-    while _reads_noisy(select):
-        inner = _only_source(select)
-        assert inner is not None
-        select = inner
-    return select
-
-
 @dataclass(frozen=True, slots=True)
 class _Statement:
     """Turns qualified SELECTs into nodes."""
@@ -140,10 +108,31 @@ class _Statement:
         return self._built(select, known, self._output_names(self.written))
 
     def _built(self, select: exp.Select, known: Known, names: list[str]) -> Node:
-        if _has_noisy_source(select):
+        if has_noisy_source(select):
             select = best_row(select, self.text) or select
-        build = self._above if _reads_noisy(select) else self._aggregated
-        return build(select, known, names)
+        if reads_noisy(select):
+            return self._above(select, known, names)
+        source = only_source(select)
+        if source is not None and aggregates(select) and self._is_released(source, known):
+            return self._regrouped(select, known, names)
+        return self._aggregated(select, known, names)
+
+    def _is_released(self, select: exp.Expression, known: Known) -> bool:
+        """Whether an inner SELECT has groups across units: they are released, or nothing is."""
+        source = only_source(select)
+        if reads_noisy(select) and source is not None:
+            return self._is_released(source, self.rows.with_ctes(select, known))
+        if not isinstance(select, exp.Select) or not aggregates(select):
+            return False
+        known = self.rows.with_ctes(select, known)
+        if source is not None and self._is_released(source, known):
+            return True
+        if not measures(select):
+            return False  # which keys there are is for the rows to tell, and they do not
+        scope = self.rows.scope(select, known)
+        units = units_in(scope.node, self.rows.tables)
+        keys = [key for key in group_keys(select, self.text) if isinstance(key, exp.Column)]
+        return scope.is_private and not any(scope.column(key).name in units for key in keys)
 
     def _inner(self, select: exp.Select, known: Known) -> Node:
         """A SELECT that another one computes on: its columns go by their names in small letters."""
@@ -152,12 +141,22 @@ class _Statement:
 
     def _above(self, select: exp.Select, known: Known, names: list[str]) -> Node:
         """Post-processing of what an inner SELECT released."""
-        source = _only_source(select)
+        source = only_source(select)
         assert isinstance(source, exp.Select)
         node = self._inner(source, known)
         columns = {i.alias_or_name.lower() for i in source.expressions}
 
+        windows = WindowReader(self.text, taken=frozenset(columns))
+        scalars = WindowReader(self.text, SCALAR, frozenset(columns))
+
         def leaf(inner: exp.Expression) -> Expr | None:
+            if isinstance(inner, exp.Window):
+                return windows.read(inner, reader)
+            if isinstance(inner, exp.Subquery):
+                return self._scalar(inner, source, scalars, column)
+            return column(inner)
+
+        def column(inner: exp.Expression) -> Expr | None:
             if not isinstance(inner, exp.Column):
                 return None
             if inner.name.lower() not in columns:
@@ -172,33 +171,101 @@ class _Statement:
 
         reader = ExprReader(self.text, leaf)
         where = select.args.get("where")
-        if where is not None:
-            node = Filter(node, reader.read(where.this))
+        kept = None if where is None else self._condition(where.this, reader)
         items = [
             (n, reader.read(i.unalias())) for n, i in zip(names, select.expressions, strict=True)
         ]
         sort_keys, hidden = self._order(select, names, reader, frozenset(columns))
+        node = scalars.over(node)
+        node = windows.over(node if kept is None else Filter(node, kept))
         return self._finished(
             Project(node, (*items, *hidden)), select, names, sort_keys, bool(hidden)
         )
 
+    def _condition(self, node: exp.Expression, reader: ExprReader) -> Expr:
+        """WHERE or HAVING, which choose the rows that windows look at."""
+        window = node.find(exp.Window)
+        if window is not None:
+            raise sql_error(
+                window,
+                self.text,
+                "a window cannot stand in WHERE or HAVING",
+                why="windows look at the rows that these keep",
+                fix="SELECT * FROM (SELECT ward, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM"
+                " visits GROUP BY ward) WHERE place <= 3",
+            )
+        return reader.read(node)
+
+    def _scalar(
+        self,
+        node: exp.Expression,
+        source: exp.Expression,
+        scalars: WindowReader,
+        column: Callable[[exp.Expression], Expr | None],
+    ) -> Expr | None:
+        """`(SELECT SUM(n) FROM w)` beside the rows of `w` itself."""
+        found = scalar_of(node)
+        inner = unwrapped(node)
+        if found is None or only_source(inner) is not source:
+            return None
+
+        def leaf(each: exp.Expression) -> Expr | None:
+            return scalars.everywhere(each, rows) if is_aggregate(each) else None
+
+        rows = ExprReader(self.text, column)
+        return ExprReader(self.text, leaf).read(found)
+
     def _aggregated(self, select: exp.Select, known: Known, names: list[str]) -> Node:
-        scope = self.rows.scope(select, known)
+        return self._grouped(select, self.rows.scope(select, known), names, again=False)
+
+    def _regrouped(self, select: exp.Select, known: Known, names: list[str]) -> Node:
+        """Aggregates of what an inner SELECT released."""
+        source = only_source(select)
+        assert isinstance(source, exp.Select)
+        columns = {i.alias_or_name.lower(): i.alias_or_name.lower() for i in source.expressions}
+        alias = select.args["from_"].this.alias_or_name.lower()
+        relation = Relation(self._inner(source, known), columns, False, alias or "the subquery")
+        scope = Scope(self.text, relation.node, {alias: relation})
+        where = select.args.get("where")
+        if where is not None:
+            kept = self._condition(where.this, ExprReader(self.text, scope.row_leaf))
+            scope = replace(scope, node=Filter(scope.node, kept))
+        return self._grouped(select, scope, names, again=True)
+
+    def _grouped(self, select: exp.Select, scope: Scope, names: list[str], *, again: bool) -> Node:
+        """A SELECT with aggregates: of private rows, or, `again`, of a noisy table."""
         keys, sets = group_keys(select, self.text), grouping_sets(select, self.text)
+        if again and sets:
+            raise sql_error(
+                select.args["group"],
+                self.text,
+                "several groupings of a released table are not answered",
+                why="each of them would be a table of its own",
+                fix="GROUP BY ROLLUP (...) in the subquery, or one query for each grouping",
+            )
         reader = AggregateReader(self.text, scope, keys, sets)
+        if not aggregates(select):  # of rows: a window is the first thing to refuse
+            for window in (n for item in select.expressions for n in item.find_all(exp.Window)):
+                reader.rows.read(window)
+        having = select.args.get("having")
+        kept = None if having is None else self._condition(having.this, reader.groups)
+        windows = WindowReader(self.text)
+        reader.windows = windows
         columns = [
             (name, reader.groups.read(item.unalias()))
             for name, item in zip(names, select.expressions, strict=True)
         ]
-        having = select.args.get("having")
-        kept = None if having is None else reader.groups.read(having.this)
         sort_keys, hidden = self._group_order(select, names, scope, reader)
         if not reader.aggregates and not reader.keys:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
-        node: Node = Aggregate(scope.node, reader.keys, reader.aggregates, reader.sets)
+        node: Node
+        if again:
+            node = Regroup(scope.node, reader.keys, reader.aggregates)
+        else:
+            node = Aggregate(scope.node, reader.keys, reader.aggregates, reader.sets)
         if kept is not None:
             node = Filter(node, kept)
-        node = Project(node, (*columns, *hidden))
+        node = Project(windows.over(node), (*columns, *hidden))
         return self._finished(node, select, names, sort_keys, bool(hidden))
 
     def _finished(
@@ -224,7 +291,7 @@ class _Statement:
         """The names of the columns as they were written, made unique."""
         items = select.expressions
         if any(isinstance(i, exp.Star) or i.find(exp.Star) is i.this for i in items):
-            inner = _only_source(select)
+            inner = only_source(select)
             if inner is not None and any(isinstance(i, exp.Star) for i in items):
                 return self._output_names(inner)  # type: ignore[arg-type]
         names: list[str] = []

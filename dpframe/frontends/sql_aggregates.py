@@ -19,6 +19,7 @@ from dpframe.frontends.sql_known import (
 )
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Scope
+from dpframe.frontends.sql_windows import WindowReader
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
 from dpframe.plan.nodes import GROUPING
 
@@ -45,6 +46,8 @@ class AggregateReader:
         self._sets = tuple(tuple(self._keys[key] for key in some) for some in sets)
         self._read = tuple((name, self.rows.read(key)) for key, name in self._keys.items())
         self._bins: dict[Call, str] = {}
+        self.windows: WindowReader | None = None
+        """Reads what stands over windows of groups; None where rows are private."""
 
     @property
     def keys(self) -> tuple[tuple[str, Expr], ...]:
@@ -68,6 +71,8 @@ class AggregateReader:
             return Column(key, origin_of(node, self.text))
         if isinstance(node, exp.Grouping | exp.GroupingId):
             return self._grouping(node)
+        if isinstance(node, exp.Window) and self.windows is not None:
+            return self.windows.read(node, self.groups)
         end = end_of(node)
         if end is not None:
             which, call, axis = end

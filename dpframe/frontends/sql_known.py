@@ -42,26 +42,31 @@ _PARSED: _Words = (
     "CAST(x AS DATE) for text such as 2024-01-31",
 )
 
+_SUBQUERY_FIX = (
+    "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE; the total"
+    " beside groups is SUM(COUNT(*)) OVER ()"
+)
+
 REFUSED: dict[type[exp.Expression], _Words] = {
     exp.Window: (
-        "window functions are not answered",
+        "window functions of private rows are not answered",
         "a window looks at many rows, so one row could change the values of all others",
-        "aggregate with GROUP BY instead",
+        "of groups: SELECT ward, RANK() OVER (ORDER BY COUNT(*) DESC) FROM visits GROUP BY ward",
     ),
     exp.Subquery: (
         "a subquery cannot stand here",
         "a value that all rows share would depend on the rows of every unit",
-        "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE",
+        _SUBQUERY_FIX,
     ),
     exp.Select: (
         "a subquery cannot stand here",
         "a value that all rows share would depend on the rows of every unit",
-        "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE",
+        _SUBQUERY_FIX,
     ),
     exp.Exists: (
         "a subquery cannot stand here",
         "a value that all rows share would depend on the rows of every unit",
-        "join it in FROM, or use IN (SELECT ...) or EXISTS (...) as a condition of WHERE",
+        _SUBQUERY_FIX,
     ),
     exp.Interval: (
         "an INTERVAL stands beside a date, after + or -",

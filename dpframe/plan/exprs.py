@@ -112,6 +112,36 @@ class AggregateCall(Expr):
         return self.place
 
 
+@dataclass(frozen=True, slots=True)
+class WindowOrder:
+    """What the rows of a window are ordered by."""
+
+    expr: Expr
+    descending: bool = False
+    nulls_last: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall(Expr):
+    """A function of many rows of a noisy table: `SUM(n) OVER (PARTITION BY ward ORDER BY month)`."""
+
+    name: str
+    args: tuple[Expr, ...] = ()
+    partition: tuple[Expr, ...] = ()
+    order: tuple[WindowOrder, ...] = ()
+    frame: str = ""
+    """Which rows around each one are looked at, in SQL; empty for what SQL says without it."""
+    place: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (*self.args, *self.partition, *(by.expr for by in self.order))
+
+    @property
+    def origin(self) -> Origin | None:
+        return self.place
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything in it, outermost first."""
     yield expr
@@ -137,6 +167,13 @@ def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
                 expr,
                 args=tuple(transform(a, change) for a in expr.args),
                 where=None if expr.where is None else transform(expr.where, change),
+            )
+        case WindowCall():
+            return replace(
+                expr,
+                args=tuple(transform(a, change) for a in expr.args),
+                partition=tuple(transform(p, change) for p in expr.partition),
+                order=tuple(replace(by, expr=transform(by.expr, change)) for by in expr.order),
             )
         case _:
             return expr

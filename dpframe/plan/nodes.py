@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dpframe.plan.exprs import AggregateCall, Column, Expr, Origin
+from dpframe.plan.exprs import AggregateCall, Column, Expr, Origin, WindowCall
 
 RESERVED = "__dpframe"
 """Names that begin so are the library's own."""
@@ -180,6 +180,30 @@ class Limit(Node):
     parent: Node
     rows: int | None
     offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    """Add columns to a noisy table that are computed from many of its rows.
+
+    Guarantee: it reads released numbers alone, so it costs nothing. Over private rows it would let
+    one unit change the values of all others; there is no such node below an aggregate.
+    """
+
+    parent: Node
+    columns: tuple[tuple[str, WindowCall], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Regroup(Node):
+    """Aggregate a noisy table: one row per group of `keys`, which are computed from its own keys.
+
+    Guarantee: it reads released numbers alone, so it costs nothing.
+    """
+
+    parent: Node
+    keys: tuple[tuple[str, Expr], ...]
+    aggregates: tuple[tuple[str, AggregateCall], ...]
 
 
 def chain(node: Node) -> Iterator[Node]:

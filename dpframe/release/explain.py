@@ -23,9 +23,11 @@ from dpframe.plan.nodes import (
     Limit,
     Node,
     Project,
+    Regroup,
     Scan,
     Sort,
     Union,
+    Window,
     aggregate_of,
     chain,
     shown_name,
@@ -57,10 +59,19 @@ def plan_text(plan: Node) -> list[str]:
     names |= {f"{HIGH}{name}": "the upper end" for name, _ in grouped.keys}
     nodes = list(chain(plan))
     above = nodes[: nodes.index(grouped)]
-    computed = [c for n in above if isinstance(n, Project) for c in n.columns]
-    names |= {n: expr_text(e, names) for n, e in computed if n.startswith(HIDDEN)}
+    texts: dict[int, Mapping[str, str]] = {}
+    for node in reversed(above):  # what windows and second aggregates are called is ours to say
+        if isinstance(node, Window):
+            names = names | {name: expr_text(call, names) for name, call in node.columns}
+        if isinstance(node, Regroup):
+            inside = (*node.keys, *node.aggregates)
+            names = {name: expr_text(expr, names) for name, expr in inside}
+        if isinstance(node, Project):
+            hidden = [c for c in node.columns if c[0].startswith(HIDDEN)]
+            names = names | {name: expr_text(expr, names) for name, expr in hidden}
+        texts[id(node)] = names
     shown = [n for n in above if not (isinstance(n, Project) and isinstance(n.parent, _SORTED))]
-    lines = [f"{'  ' * i}{_step(n, names)}" for i, n in enumerate(shown)]
+    lines = [f"{'  ' * i}{_step(n, texts[id(n)])}" for i, n in enumerate(shown)]
     return [*lines, *_rows_text(grouped, len(lines))]
 
 
@@ -99,6 +110,14 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
         case GroupRows():
             found = ", ".join(expr_text(call) for _, call in node.aggregates) or "one row each"
             return f"inside each unit: {found} by {', '.join(expr_text(k) for _, k in node.keys)}"
+        case Window():
+            calls = ", ".join(names.get(name, name) for name, _ in node.columns)
+            return f"over the released rows: {calls}"
+        case Regroup():
+            calls = ", ".join(names.get(name, name) for name, _ in node.aggregates)
+            keys = ", ".join(names.get(name, name) for name, _ in node.keys)
+            found = f"of the released rows: {calls or 'one each'}"
+            return found + (f" by {keys}" if keys else "")
         case Project():
             shown = [(n, expr_text(e, names)) for n, e in node.columns if not n.startswith(HIDDEN)]
             named = ((shown_name(n), e) for n, e in shown)

@@ -25,7 +25,7 @@ from dpframe.plan.bins import Wish
 from dpframe.plan.shown import Axis, Levels, Shown
 from dpframe.release.bars import html_bars, text_bars
 from dpframe.release.ladder import Floats, Whole
-from dpframe.release.noisy import ROW, Mixed
+from dpframe.release.noisy import Mixed
 from dpframe.release.nonnegative import nearest_counts
 from dpframe.release.plane import Plane
 from dpframe.release.ranges import (
@@ -41,6 +41,7 @@ from dpframe.release.ranges import (
     sums_of,
 )
 from dpframe.release.table import CONFIDENCE, Release
+from dpframe.release.windows import ROW
 
 _MOST_ADJUSTED = 4_000
 """Counts up to which a public total makes error bars of sums on levels smaller; beyond, it would

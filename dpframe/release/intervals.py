@@ -17,30 +17,26 @@ with more than `max_rows` rows, or values outside declared keys.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 
-from dpframe.aggregates.base import Place
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import Law, MeasuredQuantiles, ModeSelection, Source
+from dpframe.mechanisms import Law, Source
 from dpframe.plan.exprs import Column
-from dpframe.plan.nodes import Aggregate, Node, Project, chain
-from dpframe.release.noisy import (
-    ROW,
-    NoisyParts,
-    PostProcessing,
-    Redrawn,
-    group_frame,
-    with_aggregates,
+from dpframe.plan.nodes import Project, Regroup
+from dpframe.release.above import (
+    above,
+    carried_to_top,
+    looks_at_many_rows,
+    noisy_at_top,
+    of_many_rows,
+    reads,
+    unknown_at_top,
 )
-
-_FEWEST = 20
-"""Possible redraws below which an interval is unknown."""
-
-_MOST_CELLS = 2_000_000
-"""Redrawn values held in memory at a time."""
+from dpframe.release.joint import joint_intervals, joint_redraws
+from dpframe.release.noisy import NoisyParts, PostProcessing, Redrawn, with_aggregates
+from dpframe.release.redraws import MOST_CELLS, number_of_draws, quantiles, redrawn_parts
+from dpframe.release.windows import ROW
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of what lies beyond the largest float
@@ -60,13 +56,22 @@ def intervals(
     if all(law is None for law in parts.laws):
         return {name: _without_noise(finished, name) for name in _noisy_columns(parts, finished)}
     exact = _single_parts(parts)
+    plan, aggregates = parts.compiled.plan, {name for name, _ in parts.compiled.aggregates}
+    of_many, unknown = of_many_rows(plan), unknown_at_top(plan, aggregates)
     found = {}
-    redrawn = []
+    redrawn, together = [], []
     for name in _noisy_columns(parts, finished):
-        if name in exact:
+        if name in unknown:
+            ends = np.full(finished.height, np.inf)
+            found[name] = -ends, ends
+        elif name in of_many:
+            together.append(name)
+        elif name in exact:
             found[name] = _exact(parts, finished, name, exact[name], float(confidence))
         else:
             redrawn.append(name)
+    if together:
+        found |= joint_intervals(parts, finished, together, float(confidence), source)
     if redrawn:
         found |= _redrawn(parts, finished, redrawn, float(confidence), source)
     return found
@@ -74,12 +79,8 @@ def intervals(
 
 def _noisy_columns(parts: NoisyParts, finished: pl.DataFrame) -> list[str]:
     """Columns of numbers and times computed from at least one aggregate, and from no mode."""
-    noisy = {name for name, _ in parts.compiled.aggregates}
-    modes = mode_columns(parts)
-    for node in reversed(_above(parts.compiled.plan)):
-        if isinstance(node, Project):
-            noisy = {name for name, expr in node.columns if _reads(expr, noisy)}
-    noisy -= modes
+    noisy = noisy_at_top(parts.compiled.plan, {name for name, _ in parts.compiled.aggregates})
+    noisy -= mode_columns(parts)
     kinds = {c: finished[c].dtype for c in finished.columns if c in noisy}
     return [c for c, kind in kinds.items() if kind.is_numeric() or kind.is_temporal()]
 
@@ -91,26 +92,7 @@ def mode_columns(parts: NoisyParts) -> set[str]:
         for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
         if recipe.place is not None and not recipe.place.has_bars
     }
-    for node in reversed(_above(parts.compiled.plan)):
-        if isinstance(node, Project):
-            found = {name for name, expr in node.columns if _reads(expr, found)}
-    return found
-
-
-def _above(plan: Node) -> list[Node]:
-    """The nodes above the aggregate, topmost first."""
-    nodes: list[Node] = []
-    for node in chain(plan):
-        if isinstance(node, Aggregate):
-            break
-        nodes.append(node)
-    return nodes
-
-
-def _reads(expr: object, names: set[str]) -> bool:
-    if isinstance(expr, Column):
-        return expr.name in names
-    return any(_reads(child, names) for child in expr.children)  # type: ignore[attr-defined]
+    return carried_to_top(parts.compiled.plan, found)
 
 
 def _single_parts(parts: NoisyParts) -> dict[str, int]:
@@ -123,7 +105,9 @@ def _single_parts(parts: NoisyParts) -> dict[str, int]:
         single = len(recipe.parts) == 1 and recipe.place is None
         if single and isinstance(parts.laws[i], Law | None):
             direct[name] = i
-    for node in reversed(_above(parts.compiled.plan)):
+    for node in reversed(above(parts.compiled.plan)):
+        if isinstance(node, Regroup):
+            direct = {}
         if isinstance(node, Project):
             direct = {
                 name: direct[expr.name]
@@ -156,8 +140,8 @@ def _redrawn(
     parts: NoisyParts, finished: pl.DataFrame, names: list[str], confidence: float, source: Source
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     rows = finished[ROW].to_list()
-    draws = min(20_000, max(2_000, math.ceil(100 / (1 - confidence))))
-    chunk = max(1, _MOST_CELLS // draws)
+    draws = number_of_draws(confidence)
+    chunk = max(1, MOST_CELLS // draws)
     lows: dict[str, list[np.ndarray]] = {name: [] for name in names}
     highs: dict[str, list[np.ndarray]] = {name: [] for name in names}
     apart, chosen = _chosen_columns(parts)
@@ -170,13 +154,13 @@ def _redrawn(
         alone, several = [], []
         if by_themselves:
             places = {place for name in by_themselves for place in read[name]}
-            redrawn = _redrawn_parts(parts, groups, draws, source, places, alike=True)
+            redrawn = redrawn_parts(parts, groups, draws, source, places, alike=True)
             alone.append(_finished(parts, redrawn, "possible"))
             if any(recipe.possible is not None for recipe in parts.layout.recipes):
                 alone.append(_finished(parts, redrawn, "nearest"))
         if of_several:
             places = {place for name in of_several for place in read[name]}
-            redrawn = _redrawn_parts(parts, groups, draws, source, places, alike=True, inside=True)
+            redrawn = redrawn_parts(parts, groups, draws, source, places, alike=True, inside=True)
             several.append(_finished(parts, redrawn, "possible"))
         for name in names:
             ends = []
@@ -184,7 +168,7 @@ def _redrawn(
                 numbers = reading[name].to_physical().cast(pl.Float64)
                 table = numbers.to_numpy().reshape(draws, len(groups))
                 with np.errstate(invalid="ignore"):
-                    ends.append(_quantiles(table, tails[name]))
+                    ends.append(quantiles(table, tails[name]))
             lows[name].append(np.min([low for low, _ in ends], axis=0))
             highs[name].append(np.max([high for _, high in ends], axis=0))
     empty = np.zeros(0)
@@ -216,12 +200,12 @@ def _chosen_columns(parts: NoisyParts) -> tuple[set[str], set[str]]:
             chosen.add(name)
             if places[number].is_apart:
                 apart.add(name)
-    for node in reversed(_above(parts.compiled.plan)):
+    for node in reversed(above(parts.compiled.plan)):
         if isinstance(node, Project):
-            columns = [(name, expr) for name, expr in node.columns if _reads(expr, noisy)]
+            columns = [(name, expr) for name, expr in node.columns if reads(expr, noisy)]
             others = noisy - apart
-            apart = {name for name, expr in columns if not _reads(expr, others)}
-            chosen = {name for name, expr in columns if _reads(expr, chosen)}
+            apart = {name for name, expr in columns if not reads(expr, others)}
+            chosen = {name for name, expr in columns if reads(expr, chosen)}
             noisy = {name for name, _ in columns}
     return apart, chosen
 
@@ -232,136 +216,25 @@ def _places_read(parts: NoisyParts) -> dict[str, set[int]]:
     read = {
         name: {number} & places.keys() for number, (name, _) in enumerate(parts.compiled.aggregates)
     }
-    for node in reversed(_above(parts.compiled.plan)):
+    for node in reversed(above(parts.compiled.plan)):
         if isinstance(node, Project):
             read = {
-                name: set().union(*(some for c, some in read.items() if _reads(expr, {c})))
+                name: set().union(*(some for c, some in read.items() if reads(expr, {c})))
                 for name, expr in node.columns
             }
     return read
 
 
-def _quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    """Outer order statistics of the redraws that have a value (not NULL), column by column.
-
-    Conditioning on these is what a flat prior on possible truths gives. The fewer they are, the
-    less they tell of the truth, so the tails that are cut off shrink with their share; simulated
-    coverage fell below the stated rate without this. Where hardly any has a value, nothing is known.
-    """
-    draws, columns = table.shape[0], np.arange(table.shape[1])
-    counts = (~np.isnan(table)).sum(axis=0)
-    beyond = np.floor(counts * tail * (counts / draws)).astype(int)
-    first, last = beyond.clip(max=draws - 1), (counts - 1 - beyond).clip(min=0)
-    places = np.unique(np.concatenate([first, last]))
-    # NaN goes last. Where all columns look at the same few places, there is no need to sort.
-    few = 0 < places.size <= _FEWEST
-    ordered = np.partition(table, places, axis=0) if few else np.sort(table, axis=0)
-    known = counts >= max(_FEWEST, draws // 100)
-    low = np.where(known, ordered[first, columns], -np.inf)
-    high = np.where(known, ordered[last, columns], np.inf)
-    return low, high
-
-
 def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
     """What the noise-free table may have been, all groups of it, `draws` times."""
+    if looks_at_many_rows(parts.compiled.plan):
+        return joint_redraws(parts, draws, source)
     groups = list(range(parts.compiled.groups))
-    redrawn = _redrawn_parts(parts, groups, draws, source, set(parts.places()), alike=False)
+    redrawn = redrawn_parts(parts, groups, draws, source, set(parts.places()), alike=False)
     return _finished(parts, redrawn, "possible").drop(ROW)
-
-
-def _redrawn_parts(
-    parts: NoisyParts,
-    groups: list[int],
-    draws: int,
-    source: Source,
-    places: set[int],
-    *,
-    alike: bool,
-    inside: bool = False,
-) -> pl.DataFrame:
-    """What the noise-free parts may have been: `draws` copies of all groups, one after the other.
-
-    With `alike`, groups share their redraws, which is quicker: each may be looked at by itself.
-    Of places on grids only these are found, and the others are NULL. They are at the ends of the
-    cells that they may lie in, or `inside` them.
-    """
-    frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())
-    columns = _possible_places(parts, groups, draws, source, places, inside=inside)
-    unread = pl.Series([None], dtype=pl.Float64).new_from_index(0, frame.height)
-    columns += [unread.alias(f"q{number}") for number in parts.places() if number not in places]
-    for i in parts.single():
-        law = parts.laws[i]
-        estimate = np.tile(parts.estimates(i)[groups], draws)
-        if law is not None and not isinstance(law, MeasuredQuantiles | ModeSelection):
-            noise = law.draw(draws if alike else len(estimate), source).astype(float)
-            noise = np.repeat(noise, len(groups)) if alike else noise
-            estimate = estimate - noise * parts.layout.step(i)
-        columns.append(pl.Series(f"p{i}", estimate))
-    recipes = (recipe for recipe in parts.layout.recipes if recipe.nearest is not None)
-    compared = {part for recipe in recipes for part in recipe.parts.values()}
-    for i, part in enumerate(parts.layout.parts):
-        if part in compared:
-            columns.append(pl.Series(f"m{i}", np.tile(parts.estimates(i)[groups], draws)))
-    return frame.with_columns(columns)
 
 
 def _finished(parts: NoisyParts, frame: pl.DataFrame, redrawn: Redrawn) -> pl.DataFrame:
     """What the noise-free table may have been, from redrawn parts."""
     whole = with_aggregates(parts, frame, redrawn=redrawn)
     return PostProcessing(parts.compiled).apply(whole, keep_all=True)
-
-
-def _possible_places(
-    parts: NoisyParts,
-    groups: list[int],
-    draws: int,
-    source: Source,
-    places: set[int],
-    *,
-    inside: bool,
-) -> list[pl.Series]:
-    """Where these places on grids may have been, as columns.
-
-    A count of rows below a place is a sum over many cells, so its noise is close to normal, with a
-    deviation and correlations that are known. Drawing that instead of the noise of every cell is
-    thousands of times quicker.
-    """
-    random = source.floats()
-    columns = []
-    for members in _sharing(parts, places).values():
-        counts = [parts.estimates(i)[groups] for i in members[0][2]]
-        deviations = [parts.deviation(i) for i in members[0][2]]
-        rows = np.stack([place.influence(counts, deviations) for _, place, _ in members], axis=1)
-        sizes = np.linalg.norm(rows, axis=2, keepdims=True)
-        rows = rows / np.where(sizes > 0, sizes, 1)
-        correlations = rows @ rows.transpose(0, 2, 1)
-        # A place at the very end of the range is where no count moves it, yet others are possible.
-        numbers = np.arange(len(members))
-        correlations[:, numbers, numbers] = 1
-        drawn = _correlated(correlations, draws, random)
-        for place_number, (number, place, _) in enumerate(members):
-            at = drawn[place_number]
-            where = random.random(at.shape) if inside else None
-            found = place.possible(counts, deviations, at, where)
-            columns.append(pl.Series(f"q{number}", found.ravel()))
-    return columns
-
-
-def _sharing(
-    parts: NoisyParts, places: set[int]
-) -> dict[tuple[int, ...], list[tuple[int, Place, tuple[int, ...]]]]:
-    """These places by the parts that they share."""
-    found: dict[tuple[int, ...], list[tuple[int, Place, tuple[int, ...]]]] = {}
-    for number, (place, indices) in parts.places().items():
-        if number in places:
-            found.setdefault(indices, []).append((number, place, indices))
-    return found
-
-
-def _correlated(correlations: np.ndarray, draws: int, random: np.random.Generator) -> np.ndarray:
-    """Normal numbers for each place, draw and group, with a matrix of correlations per group."""
-    values, vectors = np.linalg.eigh(correlations)
-    roots = vectors * np.sqrt(values.clip(0))[:, None, :]
-    independent = random.standard_normal((draws, *correlations.shape[:2]))
-    drawn: np.ndarray = np.einsum("gij,dgj->idg", roots, independent)
-    return drawn

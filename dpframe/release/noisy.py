@@ -16,20 +16,34 @@ from dpframe.aggregates.base import Place
 from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import Layout, layout_for
 from dpframe.bounds.analysis import condition, typed
+from dpframe.bounds.windows import regrouped, window_of
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
 from dpframe.mechanisms import Law, MeasuredQuantiles, ModeSelection, Source
 from dpframe.plan.domains import Domain, Type
-from dpframe.plan.nodes import GROUPING, Aggregate, Filter, Limit, Node, Project, Sort
+from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.nodes import (
+    GROUPING,
+    Aggregate,
+    Filter,
+    Limit,
+    Node,
+    Project,
+    Regroup,
+    Sort,
+    Window,
+)
 from dpframe.plan.parts import ChosenCells, GridCounts, RankedCells
 from dpframe.plan.stages import STAGED, Staging
 from dpframe.plan.surroundings import Surroundings
+from dpframe.release.above import check_public
+from dpframe.release.windows import ROW, Again, Over
 
 Redrawn = Literal["possible", "nearest"]
 """What an error bar takes redrawn parts for that cannot be the true ones: no value, or the nearest."""
 
-ROW = "__dpframe_row"
-"""A column that says which group a finished row came from."""
+_CHOOSING = (Filter, Sort, Limit)
+"""Nodes that keep some of the rows, or put them in order."""
 
 
 class Noise(Protocol):
@@ -183,15 +197,17 @@ def domains_after_aggregate(compiled: Compiled) -> dict[str, Domain]:
 
 
 class PostProcessing:
-    """HAVING, arithmetic, ORDER BY and LIMIT, on a noisy table: free of cost, by Polars."""
+    """HAVING, arithmetic, windows, ORDER BY and LIMIT, on a noisy table: free of cost."""
 
     def __init__(self, compiled: Compiled) -> None:
         self._known = domains_after_aggregate(compiled)
         self._plan = compiled.plan
+        self._noisy = {name for name, _ in compiled.aggregates}
 
     def check(self) -> None:
         """Analyse every expression before anything is spent."""
         self.domains(self._plan)
+        check_public(self._plan, self._noisy)
 
     def domains(self, node: Node) -> dict[str, Domain]:
         """The columns of a node."""
@@ -205,60 +221,98 @@ class PostProcessing:
                 below = self.domains(node.parent)
                 condition(node.predicate, below)
                 return below
+            case Window():
+                below = self.domains(node.parent)
+                return below | {name: window_of(c, below).result for name, c in node.columns}
+            case Regroup():
+                below = self.domains(node.parent)
+                keys = {name: typed(key, below).domain for name, key in node.keys}
+                return keys | {name: regrouped(c, below).result for name, c in node.aggregates}
             case Sort() | Limit():
                 return self.domains(node.parent)
         raise InternalError(f"a {type(node).__name__} above the aggregate")
 
-    def apply(self, frame: pl.DataFrame, *, keep_all: bool = False) -> pl.DataFrame:
-        """Run the plan above the aggregate; with `keep_all`, its arithmetic alone."""
-        return self._apply(self._plan, frame, keep_all)
+    def apply(
+        self,
+        frame: pl.DataFrame,
+        *,
+        keep_all: bool = False,
+        seen: dict[int, pl.DataFrame] | None = None,
+    ) -> pl.DataFrame:
+        """Run the plan above the aggregate; with `keep_all`, its arithmetic row by row alone.
 
-    def _apply(self, node: Node, frame: pl.DataFrame, keep_all: bool) -> pl.DataFrame:
+        Then what looks at many rows is NULL. `seen` collects the table at every node, by its id.
+        """
+        return self._apply(self._plan, frame, keep_all, {} if seen is None else seen)
+
+    def _apply(
+        self, node: Node, frame: pl.DataFrame, keep_all: bool, seen: dict[int, pl.DataFrame]
+    ) -> pl.DataFrame:
+        if not isinstance(node, Aggregate):
+            (parent,) = node.parents
+            frame = self._apply(parent, frame, keep_all, seen)
+            if keep_all and isinstance(node, Window):
+                kinds = self.domains(node)
+                frame = frame.with_columns(
+                    pl.lit(None, dtype=POLARS_TYPES[kinds[name].type]).alias(name)
+                    for name, _ in node.columns
+                )
+            elif not (keep_all and isinstance(node, _CHOOSING)):
+                frame = self.step(node, frame)
+        seen[id(node)] = frame
+        return frame
+
+    def step(self, node: Node, rows: pl.DataFrame) -> pl.DataFrame:
+        """Run one node on the rows of its parent."""
         match node:
-            case Aggregate():
-                return frame
             case Project():
                 below = self.domains(node.parent)
                 staging = Staging()
                 exprs = [(n, staging.rewrite(typed(e, below).expr)) for n, e in node.columns]
-                rows = self._apply(node.parent, frame, keep_all).lazy()
                 columns = [polars_of(e, pl.col).alias(n) for n, e in exprs]
                 return (
-                    with_stages(rows, staging.stages, pl.col)
-                    .select(*columns, ROW)
+                    with_stages(rows.lazy(), staging.stages, pl.col)
+                    .select(*columns, cs.starts_with(ROW))
                     .collect(engine="in-memory")
                 )
-            case Filter() | Sort() | Limit() if keep_all:
-                return self._apply(node.parent, frame, keep_all)
             case Filter():
                 staging = Staging()
                 predicate = condition(node.predicate, self.domains(node.parent)).expr
                 kept = polars_of(staging.rewrite(predicate), pl.col)
-                rows = self._apply(node.parent, frame, keep_all).lazy()
                 found = (
-                    with_stages(rows, staging.stages, pl.col)
+                    with_stages(rows.lazy(), staging.stages, pl.col)
                     .filter(kept)
                     .collect(engine="in-memory")
                 )
                 return found.drop(cs.starts_with(STAGED))
             case Sort():
-                return self._apply(node.parent, frame, keep_all).sort(
+                return rows.sort(
                     [key.column.name for key in node.by],
                     descending=[key.descending for key in node.by],
                     nulls_last=[key.nulls_last for key in node.by],
                     maintain_order=True,
                 )
             case Limit():
-                return self._apply(node.parent, frame, keep_all).slice(node.offset, node.rows)
+                return rows.slice(node.offset, node.rows)
+            case Window():
+                over = Over(self.domains(node.parent), node)
+                return pl.concat([rows, over.values(over.inputs(rows))], how="horizontal")
+            case Regroup():
+                again = Again(self.domains(node.parent), node)
+                return again.values(again.inputs(rows))
         raise InternalError(f"a {type(node).__name__} above the aggregate")
 
 
-def finish(parts: NoisyParts) -> pl.DataFrame:
-    """The finished table, with the group of every row in the column `ROW`."""
+def finish(parts: NoisyParts, seen: dict[int, pl.DataFrame] | None = None) -> pl.DataFrame:
+    """The finished table, with the group of every row in the column `ROW`.
+
+    `seen` collects the table at every node above the aggregate; see `PostProcessing.apply`.
+    """
     frame = group_frame(parts)
     columns = [pl.Series(f"p{i}", parts.estimates(i)) for i in parts.single()]
     for number, (place, indices) in parts.places().items():
         counts = [parts.estimates(i) for i in indices]
         found = place.find(counts, [parts.deviation(i) for i in indices])
         columns.append(pl.Series(f"q{number}", found))
-    return PostProcessing(parts.compiled).apply(with_aggregates(parts, frame.with_columns(columns)))
+    whole = with_aggregates(parts, frame.with_columns(columns))
+    return PostProcessing(parts.compiled).apply(whole, seen=seen)

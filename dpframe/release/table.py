@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
@@ -17,7 +18,8 @@ from dpframe.plan.nodes import aggregate_of, listed, place_in_list
 from dpframe.release.display import html_table, text_table
 from dpframe.release.intervals import intervals, mode_columns, redraws
 from dpframe.release.lists import with_lists
-from dpframe.release.noisy import ROW, NoisyParts, finish
+from dpframe.release.noisy import NoisyParts, finish
+from dpframe.release.windows import ROW
 from dpframe.release.words import expr_text, mode_text
 
 CONFIDENCE = 0.95
@@ -65,7 +67,7 @@ class Release:
     @property
     def _flat(self) -> pl.DataFrame:
         """The noisy table with a column for each place of a list."""
-        return self._finished.drop(ROW)
+        return self._finished.drop(cs.starts_with(ROW))
 
     def intervals(self, confidence: float = CONFIDENCE) -> pl.DataFrame:
         """The table with `name_low` and `name_high` after every noisy column `name`.

@@ -21,12 +21,14 @@ from dpframe.mechanisms import Source
 from dpframe.plan.exprs import Column, Expr, columns_of, transform
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
 from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort, aggregate_of, chain
+from dpframe.release.above import looks_at_many_rows
 from dpframe.release.choice import Ballot, ballot_by, linear_terms
 from dpframe.release.chosen import ChoiceOffer, choose, error_of, restored, sure
 from dpframe.release.cost import CONFIDENCE, predicted_lead
 from dpframe.release.kept_keys import Find, canonical_names, canonical_order, table_words
-from dpframe.release.noisy import ROW, NoisyParts, finish, keys_alone
+from dpframe.release.noisy import NoisyParts, finish, keys_alone
 from dpframe.release.offer import Offer
+from dpframe.release.windows import ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,8 @@ class _Shape:
 
 def _shape(plan: Node) -> _Shape | None:
     """Columns of the first k rows of a sorted table of groups."""
+    if looks_at_many_rows(plan):
+        return None  # numbers of all groups are asked for
     nodes = list(takewhile(lambda node: not isinstance(node, Aggregate), chain(plan)))
     limits = [i for i, node in enumerate(nodes) if isinstance(node, Limit)]
     sorts = [i for i, node in enumerate(nodes) if isinstance(node, Sort)]

@@ -8,7 +8,15 @@ from datetime import date, datetime
 from dpframe.budget.halving import rounds
 from dpframe.declare import Row, Table
 from dpframe.mechanisms import ModeSelection
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, columns_of
+from dpframe.plan.exprs import (
+    AggregateCall,
+    Call,
+    Column,
+    Expr,
+    Literal,
+    WindowCall,
+    columns_of,
+)
 from dpframe.plan.parts import (
     Blend,
     CodedSum,
@@ -82,6 +90,14 @@ def expr_text(expr: Expr, names: Mapping[str, str] | None = None) -> str:
             if expr.name == "N_UNIQUE" and len(expr.args) > 1:
                 return f"COUNT(DISTINCT ({inner})){where}"
             return f"{expr.name}({distinct}{inner}){where}"
+        case WindowCall():
+            listed = ", ".join(map(text, expr.args)) or ("*" if expr.name == "COUNT" else "")
+            parts = ", ".join(map(text, expr.partition))
+            by = ", ".join(text(b.expr) + (" DESC" if b.descending else "") for b in expr.order)
+            clauses = [f"PARTITION BY {parts}"] if parts else []
+            clauses += [f"ORDER BY {by}"] if by else []
+            clauses += [expr.frame] if expr.frame else []
+            return f"{expr.name}({listed}) OVER ({' '.join(clauses)})"
     return type(expr).__name__
 
 

@@ -132,6 +132,34 @@ WHOLE_STATEMENTS: list[tuple[str, str]] = [
         "t.group_by('ward').len().select(pl.col('ward').bottom_k_by('len', 2))",
     ),
     (
+        "SELECT ward, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM t GROUP BY ward",
+        "t.group_by('ward').agg(n=pl.len()).with_columns(share=pl.col('n') / pl.col('n').sum())",
+    ),
+    (
+        "SELECT ward, sex, n / SUM(n) OVER (PARTITION BY ward) AS share FROM (SELECT ward, sex, COUNT(*) AS n FROM t GROUP BY ward, sex)",
+        "t.group_by('ward', 'sex').agg(n=pl.len()).select('ward', 'sex', share=pl.col('n') / pl.col('n').sum().over('ward'))",
+    ),
+    (
+        "SELECT ward, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM t GROUP BY ward",
+        "t.group_by('ward').agg(n=pl.len()).with_columns(r=pl.col('n').rank('min', descending=True))",
+    ),
+    (
+        "SELECT MONTH(day) AS m, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY MONTH(day)) AS s, LAG(COUNT(*)) OVER (ORDER BY MONTH(day)) AS b FROM t WHERE day IS NOT NULL GROUP BY 1",
+        "t.filter(pl.col('day').is_not_null()).group_by(m=pl.col('day').dt.month()).agg(n=pl.len()).with_columns(s=pl.col('n').cum_sum(), b=pl.col('n').shift(1))",
+    ),
+    (
+        "SELECT MAX(n) AS n, AVG(n) AS a, COUNT(*) AS c FROM (SELECT ward, COUNT(*) AS n FROM t GROUP BY ward)",
+        "t.group_by('ward').agg(n=pl.len()).select(pl.col('n').max(), a=pl.col('n').mean(), c=pl.len())",
+    ),
+    (
+        "SELECT ward, SUM(n) AS n FROM (SELECT ward, sex, COUNT(*) AS n FROM t GROUP BY ward, sex) GROUP BY ward",
+        "t.group_by('ward', 'sex').agg(n=pl.len()).group_by('ward').agg(pl.col('n').sum())",
+    ),
+    (
+        "WITH w AS (SELECT ward, COUNT(*) AS n FROM t GROUP BY ward) SELECT ward, n FROM w WHERE n > (SELECT AVG(n) FROM w)",
+        "t.group_by('ward').agg(n=pl.len()).filter(pl.col('n') > pl.col('n').mean())",
+    ),
+    (
         "SELECT MODE(ward) AS ward FROM t",
         "t.select(pl.col('ward').mode().first())",
     ),

@@ -1147,3 +1147,72 @@ SELECT low, n * 2 AS twice FROM (SELECT HISTOGRAM(score, 2) AS n FROM visits) WH
 -- HISTOGRAM of a common table expression
 --= SELECT b * 100.0 - 100 AS low, b * 100.0 AS high, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score * 2 + 100) / 100), 1) AS b FROM visits) GROUP BY b
 WITH doubled AS (SELECT score * 2 AS twice FROM visits) SELECT HISTOGRAM(twice, 2) AS n FROM doubled;
+-- a share of the whole
+SELECT ward, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward;
+-- a share of a part
+SELECT ward, sex, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY ward) AS share FROM visits GROUP BY ward, sex;
+-- a running total
+--= SELECT MONTH(day) AS m, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY MONTH(day))::BIGINT AS total FROM visits WHERE day IS NOT NULL GROUP BY 1
+SELECT MONTH(day) AS m, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY MONTH(day)) AS total FROM visits WHERE day IS NOT NULL GROUP BY 1;
+-- a running total in each part, in falling order, without a day last
+--= SELECT sex, MONTH(day) AS m, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY sex ORDER BY MONTH(day) DESC NULLS LAST)::BIGINT AS total FROM visits GROUP BY 1, 2
+SELECT sex, MONTH(day) AS m, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY sex ORDER BY MONTH(day) DESC NULLS LAST) AS total FROM visits GROUP BY 1, 2;
+-- the least, the largest, the average and the number of groups, beside each of them
+SELECT ward, COUNT(*) AS n, MIN(COUNT(*)) OVER () AS least, MAX(COUNT(*)) OVER () AS most, AVG(COUNT(*)) OVER () AS mean, COUNT(*) OVER () AS groups FROM visits GROUP BY ward;
+-- a moving average
+SELECT MONTH(day) AS m, COUNT(*) AS n, AVG(COUNT(*)) OVER (ORDER BY MONTH(day) ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS smooth FROM visits WHERE day IS NOT NULL GROUP BY 1;
+-- a moving largest value up to here
+SELECT MONTH(day) AS m, COUNT(*) AS n, MAX(COUNT(*)) OVER (ORDER BY MONTH(day) ROWS UNBOUNDED PRECEDING) AS most FROM visits WHERE day IS NOT NULL GROUP BY 1;
+-- ranks with their ties
+SELECT MONTH(day) AS m, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r, DENSE_RANK() OVER (ORDER BY COUNT(*) DESC) AS d FROM visits GROUP BY 1;
+-- numbers of rows, in an order without ties
+SELECT ward, sex, COUNT(*) AS n, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY COUNT(*) DESC, sex) AS r FROM visits GROUP BY ward, sex ORDER BY ward, r;
+-- a rank by the name of a column
+SELECT ward, SUM(score) AS s, COUNT(*) AS n, RANK() OVER (ORDER BY s) AS r FROM visits GROUP BY ward;
+-- what was there a month before, and the change since
+SELECT MONTH(day) AS m, COUNT(*) AS n, LAG(COUNT(*)) OVER (ORDER BY MONTH(day)) AS before, n - before AS change FROM visits WHERE day IS NOT NULL GROUP BY 1;
+-- what comes two months later, or nothing
+SELECT MONTH(day) AS m, COUNT(*) AS n, LEAD(COUNT(*), 2, 0) OVER (ORDER BY MONTH(day)) AS later FROM visits WHERE day IS NOT NULL GROUP BY 1;
+-- how a month compares with the first and the last one
+SELECT MONTH(day) AS m, COUNT(*) AS n, COUNT(*) / FIRST_VALUE(COUNT(*)) OVER (ORDER BY MONTH(day)) AS since, LAST_VALUE(COUNT(*)) OVER (ORDER BY MONTH(day) RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last FROM visits WHERE day IS NOT NULL GROUP BY 1;
+-- a window over what HAVING left
+SELECT ward, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM visits GROUP BY ward HAVING COUNT(*) > 70;
+-- a window by which the answer is sorted
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY RANK() OVER (ORDER BY SUM(score)) LIMIT 2;
+-- a share of nothing
+SELECT ward, COUNT(*) FILTER (WHERE age > 200) / SUM(COUNT(*) FILTER (WHERE age > 200)) OVER () AS share, COUNT(*) AS n FROM visits GROUP BY ward;
+-- a window over all rows, which are one group
+--= SELECT COUNT(*) AS total FROM visits
+SELECT SUM(COUNT(*)) OVER () AS total FROM visits;
+-- a share of an answer
+SELECT ward, n / SUM(n) OVER () AS share FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward);
+-- a share by WITH, of what WHERE left
+WITH w AS (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) SELECT ward, n, n / SUM(n) OVER (PARTITION BY ward) AS share FROM w WHERE sex = 'f';
+-- the best of each part
+SELECT ward, sex, n FROM (SELECT ward, sex, COUNT(*) AS n, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY COUNT(*) DESC, sex) AS r FROM visits GROUP BY ward, sex) WHERE r = 1;
+-- cumulative counts of the bins of a histogram
+--= SELECT low, SUM(n) OVER (ORDER BY low)::BIGINT AS total FROM (SELECT b * 25.0 - 50 AS low, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 25), 3) AS b FROM visits) GROUP BY b)
+SELECT low, SUM(n) OVER (ORDER BY low) AS total FROM (SELECT HISTOGRAM(score, 4) AS n FROM visits);
+-- aggregates of an answer
+--= SELECT MAX(n), AVG(n), MIN(n), SUM(n)::BIGINT, COUNT(*) FROM (SELECT ward, COUNT(*) n FROM visits GROUP BY ward)
+SELECT MAX(n), AVG(n), MIN(n), SUM(n), COUNT(*) FROM (SELECT ward, COUNT(*) n FROM visits GROUP BY ward);
+-- aggregates of an answer, by some of its keys
+SELECT ward, MAX(n) AS most, AVG(n) AS mean, COUNT(*) AS groups FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) GROUP BY ward HAVING MAX(n) > 5 ORDER BY ward;
+-- how many groups are large
+SELECT COUNT(*) AS large, COUNT(*) FILTER (WHERE n > 20) AS larger FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) WHERE n > 10;
+-- nothing is left to aggregate
+SELECT SUM(n) AS s, COUNT(*) AS c, MAX(n) AS m FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 100000;
+-- a window over aggregates of an answer
+SELECT ward, SUM(n) / SUM(SUM(n)) OVER () AS share FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) GROUP BY ward;
+-- an aggregate of a window of an answer
+SELECT MAX(share) AS most FROM (SELECT ward, n / SUM(n) OVER () AS share FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward));
+-- an aggregate of aggregates of an answer
+SELECT MIN(most) AS least FROM (SELECT ward, MAX(n) AS most FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) GROUP BY ward);
+-- the average of averages
+SELECT AVG(c) AS c FROM (SELECT sex, AVG(cost) AS c FROM visits GROUP BY sex);
+-- a total of the same answer, as one value
+WITH w AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n / (SELECT SUM(n) FROM w) AS share FROM w;
+-- the groups above their average
+WITH w AS (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) SELECT ward, sex, n FROM w WHERE n > (SELECT AVG(n) FROM w);
+-- how far from the largest to the least, of all groups and of those that are left
+WITH w AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n, (SELECT MAX(n) - MIN(n) FROM w) AS spread, MAX(n) OVER () AS most FROM w WHERE ward <> 'er';

@@ -283,3 +283,14 @@ WITH answer AS (SELECT status, COUNT(*) AS n, SUM(amount) AS s FROM orders GROUP
 SELECT * FROM (SELECT "Tier", COUNT(*) AS n FROM customers GROUP BY "Tier") ORDER BY n DESC, "Tier";
 -- over an answer over an answer
 SELECT a + 1 AS b FROM (SELECT n + 1 AS a FROM (SELECT COUNT(*) AS n FROM customers JOIN orders ON id = customer));
+-- a total of an answer, which is no sum of units
+--= SELECT SUM(n)::BIGINT FROM (SELECT status, COUNT(*) AS n FROM orders GROUP BY status)
+SELECT SUM(n) FROM (SELECT status, COUNT(*) AS n FROM orders GROUP BY status);
+-- an average of one row
+SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM orders);
+-- the number of groups, where each row is a unit
+SELECT COUNT(*) FROM (SELECT page, COUNT(*) AS n FROM clicks GROUP BY page);
+-- a share of an answer over a join
+SELECT "Tier", COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM customers JOIN orders ON id = customer GROUP BY "Tier";
+-- an answer about units, aggregated again
+SELECT MAX(n) AS most FROM (SELECT s, COUNT(*) AS n FROM (SELECT customer, COUNT(*) > 3 AS s FROM orders GROUP BY customer) GROUP BY s);

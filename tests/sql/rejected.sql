@@ -311,14 +311,8 @@ SELECT COUNT(*) FROM visits WINDOW w AS (ORDER BY age)
 --! SQLError 1:8 | window functions | COUNT(*) OVER ()
 SELECT COUNT(*) OVER () FROM visits
 ;
---! SQLError 1:8 | window functions | SUM(COUNT(*)) OVER ()
-SELECT SUM(COUNT(*)) OVER () FROM visits
-;
 --! SQLError 1:8 | window functions | ROW_NUMBER() OVER (ORDER BY age)
 SELECT ROW_NUMBER() OVER (ORDER BY age) FROM visits
-;
---! SQLError 1:14 | window functions | RANK() OVER (ORDER BY COUNT(*))
-SELECT ward, RANK() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
 ;
 --! SQLError 1:29 | FOR is not answered | FOR
 SELECT COUNT(*) FROM visits FOR UPDATE
@@ -1338,9 +1332,6 @@ SELECT sex, HISTOGRAM(age, 11, nonnegative := TRUE) FROM visits GROUP BY ROLLUP 
 --! ParameterError 1:25 | options of a histogram go with all of its bins | HISTOGRAM(age, 11, cumulative := TRUE)
 SELECT low FROM (SELECT HISTOGRAM(age, 11, cumulative := TRUE) FROM visits)
 ;
---! SQLError 1:59 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
-SELECT low, SUM("count") OVER (ORDER BY low) FROM (SELECT HISTOGRAM(age, 11) FROM visits)
-;
 --! SQLError 1:8 | HISTOGRAM(DISTINCT x) is not answered | HISTOGRAM(DISTINCT age, 11)
 SELECT HISTOGRAM(DISTINCT age, 11) FROM visits
 ;
@@ -1472,4 +1463,52 @@ SELECT REGR_COUNT(cost) FROM visits
 ;
 --! SQLError 1:8 | the function FOO is not known | FOO(SUM(age))
 SELECT FOO(SUM(age)) FROM visits
+;
+--! SQLError 1:14 | window functions of private rows | RANK() OVER (PARTITION BY ward ORDER BY cost)
+SELECT ward, RANK() OVER (PARTITION BY ward ORDER BY cost) FROM visits
+;
+--! SQLError 1:36 | window functions of private rows | SUM(cost) OVER ()
+SELECT COUNT(*) FROM visits WHERE (SUM(cost) OVER ()) > 3
+;
+--! SQLError 1:18 | it is neither a group key nor inside an aggregate | cost
+SELECT ward, SUM(cost) OVER (PARTITION BY ward) FROM visits GROUP BY ward
+;
+--! QueryError 1:105 | depends on noise | COUNT(*) > 3
+SELECT ward, SUM(COUNT(*)) OVER (PARTITION BY ward ORDER BY COUNT(*)), AVG(COUNT(*)) OVER (PARTITION BY COUNT(*) > 3) FROM visits GROUP BY ward
+;
+--! QueryError 1:8 | is not a function that is answered over windows | NTILE(4) OVER (ORDER BY COUNT(*))
+SELECT NTILE(4) OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
+;
+--! QueryError 1:14 | has no order | RANK
+SELECT ward, RANK() OVER () FROM visits GROUP BY ward
+;
+--! SQLError 1:46 | a window cannot stand in WHERE or HAVING | RANK() OVER (ORDER BY COUNT(*))
+SELECT ward FROM visits GROUP BY ward HAVING RANK() OVER (ORDER BY COUNT(*)) = 1
+;
+--! SQLError 1:8 | there is a window inside a window | SUM(RANK() OVER (ORDER BY COUNT(*))) OVER ()
+SELECT SUM(RANK() OVER (ORDER BY COUNT(*))) OVER () FROM visits GROUP BY ward
+;
+--! SQLError 1:8 | FILTER and IGNORE NULLS | SUM(n) FILTER (WHERE n > 3)
+SELECT SUM(n) FILTER (WHERE n > 3) OVER () FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! SQLError 1:8 | the frame of this window is not answered | SUM(COUNT(*)) OVER (ORDER BY age // 10 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)
+SELECT SUM(COUNT(*)) OVER (ORDER BY age // 10 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM visits GROUP BY age // 10
+;
+--! QueryError 1:8 | is not answered of released numbers | MEDIAN(n)
+SELECT MEDIAN(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! QueryError 1:8 | adds up what is no number | SUM(ward)
+SELECT SUM(ward) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! QueryError 1:8 | depends on noise, and rows are put together by it | n > 3
+SELECT n > 3, COUNT(*) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) GROUP BY 1
+;
+--! QueryError | LIMIT keeps rows by noisy numbers | 
+SELECT SUM(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 2)
+;
+--! SQLError 1:96 | several groupings of a released table | ward
+SELECT ward, SUM(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) GROUP BY CUBE (ward)
+;
+--! SQLError 1:14 | a subquery cannot stand here | (SELECT COUNT(*) FROM visits)
+SELECT ward, (SELECT COUNT(*) FROM visits) AS n FROM visits GROUP BY ward
 ;

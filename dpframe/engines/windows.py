@@ -1,0 +1,113 @@
+"""Windows and second aggregates over a noisy table, by DuckDB: its meaning of SQL is ours.
+
+No private row comes here. The table was released, or it is one that its noise might have made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from dpframe.bounds.windows import RANKS
+from dpframe.engines.duckdb import scratch
+from dpframe.plan.domains import Domain
+from dpframe.plan.exprs import AggregateCall, WindowCall
+from dpframe.plan.functions.casts import POLARS_TYPES
+
+INPUT = "__dpframe_over"
+"""Columns whose names begin so hold what functions of many rows look at."""
+
+_INDEX = f"{INPUT}_index"
+
+
+def argument(number: int, place: int) -> str:
+    """The column that holds an argument of the function with this number."""
+    return f"{INPUT}{number}a{place}"
+
+
+def partition(number: int, place: int) -> str:
+    """The column that holds what rows are parted by."""
+    return f"{INPUT}{number}p{place}"
+
+
+def order(number: int, place: int) -> str:
+    """The column that holds what rows are ordered by."""
+    return f"{INPUT}{number}o{place}"
+
+
+def where(number: int) -> str:
+    """The column that holds the condition of FILTER."""
+    return f"{INPUT}{number}w"
+
+
+def windowed(
+    frame: pl.DataFrame,
+    calls: Mapping[int, tuple[str, WindowCall, Domain]],
+    apart: Sequence[str] = (),
+) -> pl.DataFrame:
+    """The values of windows, row by row: a column for each, in the order of the rows.
+
+    Rows that differ in the columns `apart` never see each other. Rows that an order leaves equal
+    are taken in the order that they have.
+    """
+    if not calls:
+        return pl.DataFrame()
+    columns = []
+    for number, (name, call, domain) in calls.items():
+        parted = [*apart, *(partition(number, i) for i in range(len(call.partition)))]
+        ordered = [
+            f'"{order(number, i)}" {"DESC" if by.descending else "ASC"}'
+            f" NULLS {'LAST' if by.nulls_last else 'FIRST'}"
+            for i, by in enumerate(call.order)
+        ]
+        in_order = call.name not in ("RANK", "DENSE_RANK") and not call.frame.startswith("RANGE")
+        if in_order and (call.frame or call.name in ("ROW_NUMBER", "LAG", "LEAD")):
+            ordered.append(f'"{_INDEX}"')
+        clauses = []
+        if parted:
+            clauses.append("PARTITION BY " + ", ".join(f'"{c}"' for c in parted))
+        if ordered:
+            clauses.append("ORDER BY " + ", ".join(ordered))
+        framed = call.frame and call.name not in (*RANKS, "LAG", "LEAD")
+        clauses += [call.frame] if framed else []
+        over = f"{_call(call.name, number, len(call.args))} OVER ({' '.join(clauses)})"
+        columns.append(f'TRY_CAST({over} AS {domain.type.value}) AS "{name}"')
+    sql = f'SELECT {", ".join(columns)} FROM noisy ORDER BY "{_INDEX}"'
+    found = _run(sql, frame.with_row_index(_INDEX))
+    return found.cast({name: POLARS_TYPES[d.type] for name, _, d in calls.values()})
+
+
+def regrouped(
+    frame: pl.DataFrame,
+    keys: Sequence[str],
+    calls: Mapping[int, tuple[str, AggregateCall, Domain]],
+) -> pl.DataFrame:
+    """One row per group of these columns, in their order, and a column for each aggregate."""
+    columns = [f'"{key}"' for key in keys]
+    for number, (name, call, domain) in calls.items():
+        found = _call(call.name, number, len(call.args))
+        found += f' FILTER (WHERE "{where(number)}")' if call.where is not None else ""
+        columns.append(f'TRY_CAST({found} AS {domain.type.value}) AS "{name}"')
+    if not columns:
+        return pl.DataFrame()
+    sql = f"SELECT {', '.join(columns)} FROM noisy"
+    if keys:
+        listed = ", ".join(f'"{key}"' for key in keys)
+        ordered = ", ".join(f'"{key}" NULLS LAST' for key in keys)
+        sql += f" GROUP BY {listed} ORDER BY {ordered}"
+    shown = _run(sql, frame)
+    return shown.cast({name: POLARS_TYPES[d.type] for name, _, d in calls.values()})
+
+
+def _call(name: str, number: int, args: int) -> str:
+    listed = ", ".join(f'"{argument(number, i)}"' for i in range(args))
+    return f"{name}({listed or ('*' if name == 'COUNT' else '')})"
+
+
+def _run(sql: str, frame: pl.DataFrame) -> pl.DataFrame:
+    with scratch().cursor() as connection:
+        # A table without columns has no rows to count.
+        connection.register("noisy", frame.with_columns(pl.lit(0).alias(f"{INPUT}_none")))
+        found: pl.DataFrame = connection.sql(sql).pl()
+    return found
