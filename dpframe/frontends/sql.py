@@ -28,6 +28,7 @@ from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_released import (
     aggregates,
     aggregating,
+    asks_of_groups,
     has_noisy_source,
     measures,
     only_source,
@@ -113,26 +114,31 @@ class _Statement:
         if reads_noisy(select):
             return self._above(select, known, names)
         source = only_source(select)
-        if source is not None and aggregates(select) and self._is_released(source, known):
+        if source is not None and aggregates(select) and self._is_released(source, known, select):
             return self._regrouped(select, known, names)
         return self._aggregated(select, known, names)
 
-    def _is_released(self, select: exp.Expression, known: Known) -> bool:
-        """Whether an inner SELECT has groups across units: they are released, or nothing is."""
+    def _is_released(self, select: exp.Expression, known: Known, around: exp.Select) -> bool:
+        """Whether an inner SELECT has groups across units: they are released, or nothing is.
+
+        Groups of public rows may be either; what is asked `around` them decides.
+        """
         source = only_source(select)
         if reads_noisy(select) and source is not None:
-            return self._is_released(source, self.rows.with_ctes(select, known))
+            return self._is_released(source, self.rows.with_ctes(select, known), around)
         if not isinstance(select, exp.Select) or not aggregates(select):
             return False
         known = self.rows.with_ctes(select, known)
-        if source is not None and self._is_released(source, known):
+        if source is not None and self._is_released(source, known, select):
             return True
         if not measures(select):
             return False  # which keys there are is for the rows to tell, and they do not
         scope = self.rows.scope(select, known)
         units = units_in(scope.node, self.rows.tables)
         keys = [key for key in group_keys(select, self.text) if isinstance(key, exp.Column)]
-        return scope.is_private and not any(scope.column(key).name in units for key in keys)
+        if any(scope.column(key).name in units for key in keys):
+            return False
+        return scope.is_private or asks_of_groups(around)
 
     def _inner(self, select: exp.Select, known: Known) -> Node:
         """A SELECT that another one computes on: its columns go by their names in small letters."""

@@ -26,6 +26,19 @@ def measures(select: exp.Expression) -> bool:
     return any(is_aggregate(n) for e in own for n in _own(e))
 
 
+def asks_of_groups(select: exp.Expression) -> bool:
+    """Whether a SELECT aggregates columns as they are, and does more than count.
+
+    Counts and sums of groups have no bounds as rows, so nothing else could answer it.
+    """
+    found = [n for e in select.expressions for n in _own(e) if isinstance(n, exp.AggFunc)]
+    plain = all(isinstance(n, _AGAIN) and isinstance(n.this, exp.Column | exp.Star) for n in found)
+    return plain and not all(isinstance(n, exp.Count) for n in found)
+
+
+_AGAIN = (exp.Avg, exp.Count, exp.Max, exp.Min, exp.Sum)
+
+
 def _own(node: exp.Expression) -> Iterator[exp.Expression]:
     """What is in an expression, but for functions over windows and for subqueries.
 
@@ -91,8 +104,7 @@ def units_in(node: Node, tables: Mapping[str, Table]) -> set[str]:
     match node:
         case Scan():
             table = tables[node.table.lower()]
-            unit = None if table.public else table.unit_column
-            return set() if unit is None else {unit}
+            return set() if table.unit_column is None else {table.unit_column}
         case Filter():
             return units_in(node.parent, tables)
         case Project():
