@@ -125,6 +125,12 @@ def test_a_number_of_groups_that_no_noise_chose_is_exact() -> None:
     assert release.intervals().columns == ["c", "m", "m_low", "m_high"]
 
 
+def test_bins_of_a_histogram_are_added_up_as_any_groups_are() -> None:
+    bins = opened(table([5, 9])).table("t").select(pl.col("k").hist(bin_count=2))
+    summed = bins.with_columns(total=pl.col("count").cum_sum()).release(epsilon=1).frame
+    assert summed["total"].to_list() == summed["count"].cum_sum().to_list()
+
+
 def test_redraws_are_of_whole_tables() -> None:
     text = f"SELECT k, n / SUM(n) OVER () AS share FROM ({INNER}) WHERE g = 0"
     redrawn = opened(table([50, 90])).sql(text, epsilon=1).redraws(30)
