@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
@@ -128,19 +129,30 @@ class Association(Aggregate):
         means, kind = dict(self.means), _KINDS[self.kind]
         y, x = self.y, self.x
 
+        # No two variables vary together more than each varies alone (Cauchy, Popoviciu).
+        most = y.half_width * x.half_width
+
         def moments(noisy: Mapping[str, pl.Expr]) -> _Moments:
             count, found = mean_values(means, noisy)
             zero = pl.lit(0.0)
             mean_y, mean_x = found.get("y", zero), found.get("x", zero)
-            # No two variables vary together more than each varies alone (Cauchy, Popoviciu).
-            most = y.half_width * x.half_width
             return _Moments(
                 count,
-                (y.middle + mean_y).clip(y.low, y.high),
-                (x.middle + mean_x).clip(x.low, x.high),
-                (found.get("yx", zero) - mean_y * mean_x).clip(-most, most),
-                (found.get("yy", zero) - mean_y**2).clip(upper_bound=y.half_width**2),
-                (found.get("xx", zero) - mean_x**2).clip(upper_bound=x.half_width**2),
+                y.middle + mean_y,
+                x.middle + mean_x,
+                found.get("yx", zero) - mean_y * mean_x,
+                found.get("yy", zero) - mean_y**2,
+                found.get("xx", zero) - mean_x**2,
+            )
+
+        def cut(found: _Moments) -> _Moments:
+            return _Moments(
+                found.count,
+                found.mean_y.clip(y.low, y.high),
+                found.mean_x.clip(x.low, x.high),
+                found.product.clip(-most, most),
+                found.square_y.clip(upper_bound=y.half_width**2),
+                found.square_x.clip(upper_bound=x.half_width**2),
             )
 
         def possible(found: _Moments) -> pl.Expr:
@@ -156,14 +168,40 @@ class Association(Aggregate):
             return found.count >= kind.fewest if kind.may_be_flat else possible(found)
 
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
-            found = moments(noisy)
+            found = cut(moments(noisy))
             return pl.when(known(found)).then(kind.finish(found)).fill_nan(None)
 
-        def nearest(noisy: Mapping[str, pl.Expr], measured: Mapping[str, pl.Expr]) -> pl.Expr:
-            """REGR_R2, where a correlation of the other sign than the measured one counts as 0."""
+        def redrawn(noisy: Mapping[str, pl.Expr], measured: Mapping[str, pl.Expr]) -> pl.Expr:
+            """Of moments that are not cut off; squared correlations of the other sign count as 0."""
             found = moments(noisy)
-            same = found.product * moments(measured).product >= 0
-            return pl.when(known(found)).then(found.correlation**2 * same).fill_nan(None)
+            value = kind.finish(found)
+            if self.kind == "REGR_R2":
+                value = value * (found.product * moments(measured).product >= 0)
+            return pl.when(known(found)).then(value).fill_nan(None)
+
+        def ends(noisy: Mapping[str, pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
+            count = moments(noisy).count.clip(kind.fewest)
+            largest = most * count / (count - 1) if self.kind == "COVAR_SAMP" else 0 * count + most
+            limits = {
+                "CORR": (-1.0, 1.0),
+                "REGR_R2": (0.0, 1.0),
+                "REGR_AVGX": (x.low, x.high),
+                "REGR_AVGY": (y.low, y.high),
+                "REGR_SLOPE": (-math.inf, math.inf),
+                "REGR_INTERCEPT": (-math.inf, math.inf),
+            }
+            totals = {
+                "REGR_SXX": (0.0, x.half_width**2),
+                "REGR_SYY": (0.0, y.half_width**2),
+                "REGR_SXY": (-most, most),
+            }
+            if self.kind in totals:  # of all rows together
+                low, high = totals[self.kind]
+                return low * count, high * count
+            if self.kind not in limits:
+                return -largest, largest
+            low, high = limits[self.kind]
+            return 0 * count + low, 0 * count + high
 
         sizes = {"y": y.half_width, "x": x.half_width}
         weights = {}
@@ -176,5 +214,14 @@ class Association(Aggregate):
         weights["count"] = 0.25
         parts = parts_of(means, self.present)
         name = "means of centred values and their products"
-        recipe = Recipe(parts, weights, finish, name, lambda noisy: possible(moments(noisy)))
-        return (replace(recipe, nearest=nearest) if self.kind == "REGR_R2" else recipe,)
+        return (
+            Recipe(
+                parts,
+                weights,
+                finish,
+                name,
+                lambda noisy: possible(cut(moments(noisy))),
+                redrawn,
+                ends,
+            ),
+        )

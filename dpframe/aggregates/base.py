@@ -42,18 +42,27 @@ class Recipe:
     name: str
     possible: Callable[[Mapping[str, pl.Expr]], pl.Expr] | None = None
     """What true parts always satisfy where there is an answer at all; error bars rely on it."""
-    nearest: Callable[[Mapping[str, pl.Expr], Mapping[str, pl.Expr]], pl.Expr] | None = None
-    """For error bars: the possible answer nearest to redrawn parts, given the measured ones too.
+    redrawn: Callable[[Mapping[str, pl.Expr], Mapping[str, pl.Expr]], pl.Expr] | None = None
+    """For error bars: the answer that redrawn parts give, the measured ones given too.
 
-    It is what `finish` makes of them, unless that folds values over: a square of a number that may
-    be on either side of 0 is never seen to be 0.
+    It is what `finish` makes of them, unless that cuts off what the answer is computed from: noise
+    that is cut off on one side is no longer centred. Nor may it fold values over: a square of a
+    number that may be on either side of 0 is never seen to be 0. It is NULL where the answer may be
+    anything, because what it is divided by may be 0.
     """
+    ends: Callable[[Mapping[str, pl.Expr]], tuple[pl.Expr, pl.Expr]] | None = None
+    """For error bars: the least and the largest answer that is possible, if only rows are few."""
     place: Place | None = None
     """For parts that are grids: `finish` gets the place on the grid that this finds."""
 
 
 Levels = Sequence[NDArray[np.float64]]
 """Noisy counts, one array per part: one row per group, one column per cell."""
+
+
+_Floats = NDArray[np.float64]
+Span = tuple[_Floats, _Floats, _Floats, _Floats]
+"""The first and the last end of the cells that a place may lie in; and of what is likely of these."""
 
 
 class Place(Protocol):
@@ -66,16 +75,12 @@ class Place(Protocol):
         """The place in each group."""
 
     def possible(
-        self,
-        counts: Levels,
-        deviations: Sequence[float],
-        normals: NDArray[np.float64],
-        inside: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.float64]:
-        """Where the true place may be: a draw of its confidence distribution for each normal.
+        self, counts: Levels, deviations: Sequence[float], normals: NDArray[np.float64]
+    ) -> Span:
+        """Where the true place may be, for each normal: a draw of its confidence distribution.
 
-        They are ends of the cells that it may lie in; or with as many numbers between 0 and 1,
-        `inside`, anywhere in these.
+        The true place is left of the first end about as often as a normal number is below this one,
+        and right of the last end as often as one is above.
         """
 
     @property

@@ -71,7 +71,7 @@ class Blends:
         """A recipe of counts and sums of these values, from blends; None if it needs others."""
         found = {role: self.coefficients(part) for role, part in recipe.parts.items()}
         known = {role: each for role, each in found.items() if each is not None}
-        if len(known) < len(found) or recipe.place is not None or recipe.nearest is not None:
+        if len(known) < len(found) or recipe.place is not None:
             return None
 
         def replaced(noisy: Noisy) -> dict[str, pl.Expr]:
@@ -85,13 +85,15 @@ class Blends:
             name: math.hypot(*(recipe.weights[role] * each[name] for role, each in known.items()))
             for name in self.parts
         }
-        possible = recipe.possible
+        possible, redrawn, ends = recipe.possible, recipe.redrawn, recipe.ends
         return Recipe(
             self.parts,
             weights,
             lambda noisy: recipe.finish(replaced(noisy)),
             BLENDED,
             None if possible is None else lambda noisy: possible(replaced(noisy)),
+            None if redrawn is None else lambda *given: redrawn(*map(replaced, given)),
+            None if ends is None else lambda noisy: ends(replaced(noisy)),
         )
 
 

@@ -60,7 +60,28 @@ class GeometricMean(Aggregate):
 
 
 def _taken_back(recipe: Recipe) -> Recipe:
-    def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The same recipe of logarithms, its answer and all that error bars take from it as exponentials."""
+    redrawn, ends = recipe.redrawn, recipe.ends
+
+    def finish(noisy: Noisy) -> pl.Expr:
         return recipe.finish(noisy).exp()
 
-    return replace(recipe, finish=finish, name=f"{recipe.name}, of logarithms")
+    def again(noisy: Noisy, measured: Noisy) -> pl.Expr:
+        assert redrawn is not None
+        return redrawn(noisy, measured).exp()
+
+    def limits(noisy: Noisy) -> tuple[pl.Expr, pl.Expr]:
+        assert ends is not None
+        low, high = ends(noisy)
+        return low.exp(), high.exp()
+
+    return replace(
+        recipe,
+        finish=finish,
+        name=f"{recipe.name}, of logarithms",
+        redrawn=None if redrawn is None else again,
+        ends=None if ends is None else limits,
+    )
+
+
+Noisy = Mapping[str, pl.Expr]

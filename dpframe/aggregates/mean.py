@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +22,9 @@ from dpframe.bounds.analysis import Typed
 from dpframe.plan.coding import coding_for
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Expr
-from dpframe.plan.parts import CodedSum, CountRows, Ends
+from dpframe.plan.parts import CodedSum, CountRows, Ends, Part
+
+Noisy = Mapping[str, pl.Expr]
 
 
 @aggregate
@@ -68,41 +70,53 @@ class Mean(Aggregate):
             unknown = None if self.public else middle
             return pl.when(count >= 1).then(mean.clip(low, high)).otherwise(unknown)
 
-        def from_centre(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
-            count = noisy["count"].cast(pl.Float64)
-            return known(count, middle + noisy["deviations"] / count)
+        def recipe(
+            parts: Mapping[str, Part],
+            weights: Mapping[str, float],
+            rows: Callable[[Noisy], pl.Expr],
+            mean: Callable[[Noisy], pl.Expr],
+            name: str,
+        ) -> Recipe:
+            def redrawn(noisy: Noisy, measured: Noisy) -> pl.Expr:
+                """NULL where there are too few rows to go by, where the mean may be anything."""
+                return pl.when(rows(noisy) >= 1).then(mean(noisy).clip(low, high))
+
+            return Recipe(
+                parts,
+                weights,
+                lambda noisy: known(rows(noisy), mean(noisy)),
+                name,
+                possible=lambda noisy: rows(noisy) >= 1,
+                redrawn=redrawn,
+                ends=lambda noisy: (pl.lit(low), pl.lit(high)),
+            )
 
         # The count's noise moves the mean by (mean - middle) / n. Where the mean lies is private;
         # half-way between the middle and an end is assumed for the split of the budget.
         half_width = coding.half_width
-        centred = Recipe(
+        centred = recipe(
             {"deviations": deviations, "count": CountRows(self.present)},
             {"deviations": 1.0, "count": half_width / 2},
-            from_centre,
+            lambda noisy: noisy["count"].cast(pl.Float64),
+            lambda noisy: middle + noisy["deviations"] / noisy["count"].cast(pl.Float64),
             "a centred sum over a count",
-            possible=lambda noisy: noisy["count"] >= 1,
         )
         ends = Ends.of(deviations)
         if ends is None:
             return (centred,)
         first, span = coding.value(coding.low), ends.span
 
-        def rows(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+        def rows(noisy: Noisy) -> pl.Expr:
             return (noisy["above"] - noisy["below"]) / span
-
-        def from_ends(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
-            return known(rows(noisy), first + noisy["above"] / rows(noisy))
 
         # At a quarter of the range, which is what is assumed above, the two weigh 3/4 and 1/4; at
         # three quarters, 1/4 and 3/4.
         weight = math.hypot(3 / 4, 1 / 4) / math.sqrt(2)
-        return (
-            Recipe(
-                {"above": ends.above, "below": ends.below},
-                {"above": weight, "below": weight},
-                from_ends,
-                "sums from both ends of the range",
-                possible=lambda noisy: rows(noisy) >= 1,
-            ),
-            centred,
+        from_ends = recipe(
+            {"above": ends.above, "below": ends.below},
+            {"above": weight, "below": weight},
+            rows,
+            lambda noisy: first + noisy["above"] / rows(noisy),
+            "sums from both ends of the range",
         )
+        return (from_ends, centred)

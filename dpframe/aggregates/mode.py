@@ -16,6 +16,7 @@ from dpframe.aggregates.base import (
     Levels,
     Recipe,
     Scope,
+    Span,
     aggregate,
     not_distinct,
     only_argument,
@@ -48,14 +49,9 @@ class Chosen:
         found: Floats = counts[0][:, 0]
         return found
 
-    def possible(
-        self,
-        counts: Levels,
-        deviations: Sequence[float],
-        normals: Floats,
-        inside: Floats | None = None,
-    ) -> Floats:
-        return np.broadcast_to(counts[0][:, 0], normals.shape)
+    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Span:
+        place = np.broadcast_to(counts[0][:, 0], normals.shape)
+        return place, place, place, place
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         return np.zeros((len(counts[0]), 1))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe.aggregates.base import Levels
+from dpframe.aggregates.base import Levels, Span
 from dpframe.aggregates.crossings import Gaps
 from dpframe.aggregates.tree import Floats, Tree
 from dpframe.plan.parts import GRAINS, RankedCells
@@ -20,6 +20,13 @@ Indices = NDArray[np.int64]
 
 _NEAR = (*range(9), *(math.floor(8 * 1.3**i) for i in range(1, 24)))
 """Which edges to each side of a chosen place are looked at: further off, fewer of them."""
+
+_EVEN, _HEAPED = 1.3, 2.0
+"""Cells next to a place double in width, so of even rows each holds as many as lie nearer, about.
+
+One that holds this many times as many, and the noise, may have a heap at its end: the more, the
+more surely it has.
+"""
 
 _STEP, _REACH = 0.25, 4.0
 """How far apart the edges of a tree are that error bars may end at, in deviations of the noise."""
@@ -49,41 +56,34 @@ class Rank:
                 ends.append(self._codes(edge, gaps[rows, edge - 1], gaps[rows, edge]))
         return np.where(ranks[:, -1] >= 1, np.mean(ends, axis=0), np.nan)
 
-    def possible(
-        self,
-        counts: Levels,
-        deviations: Sequence[float],
-        normals: Floats,
-        inside: Floats | None = None,
-    ) -> Floats:
+    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Span:
         noise = self.tree.deviations(self.quantile, deviations)
         if not noise.any():
-            return np.broadcast_to(self.find(counts, deviations), normals.shape)
+            place = np.broadcast_to(self.find(counts, deviations), normals.shape)
+            return place, place, place, place
         ranks = self.tree.ranks(counts)
         smooth = self._gaps(ranks, deviations)
         if self.inside:
-            places = self._beyond(smooth, noise, normals)
-            return np.where(ranks[:, -1] >= 1, places, np.nan)
+            return _where(ranks[:, -1] >= 1, self._beyond(smooth, noise, normals))
         edges = self._edges(smooth, noise)
         sums = self.tree.sums(counts)
         gaps = np.take_along_axis(sums - self.quantile * sums[:, -1:], edges, axis=1)
         sure = np.where(edges <= 0, -np.inf, np.where(edges >= self.tree.size, np.inf, 0.0))
         shared = self.tree.covariances(self.quantile, edges.astype(float), deviations)
-        places = _places(Gaps(gaps, sure, shared), edges, normals, inside, self.tree)
-        return np.where(ranks[:, -1] >= 1, places, np.nan)
+        spans = _spans(Gaps(gaps, sure, shared), edges, normals, self.tree)
+        return _where(ranks[:, -1] >= 1, spans)
 
-    def _beyond(self, gaps: Floats, noise: Floats, normals: Floats) -> Floats:
+    def _beyond(self, gaps: Floats, noise: Floats, normals: Floats) -> Span:
         """The same for MIN and MAX, whose gaps do not rise by rows alone: of each edge by itself."""
         sure = np.where(np.arange(noise.size) == 0, -np.inf, np.inf)
         scores = np.where(noise > 0, gaps / np.where(noise > 0, noise, 1), sure)
         scores = np.maximum.accumulate(scores, axis=1)
         before = 1 if self.tree.coding.is_integer else 0
-        places = np.empty(normals.shape)
+        edges = np.empty(normals.shape)
         for group, drawn in enumerate(normals.T):
-            edge = np.searchsorted(scores[group], drawn).clip(1, self.tree.size)
-            ends = (edge - 1) * self.tree.width, edge * self.tree.width - before
-            places[:, group] = np.where(drawn < 0, *ends)
-        return places
+            edges[:, group] = np.searchsorted(scores[group], drawn).clip(1, self.tree.size)
+        first, last = (edges - 1) * self.tree.width, edges * self.tree.width - before
+        return first, last, first, last
 
     def _edges(self, gaps: Floats, noise: Floats) -> Indices:
         """Edges that error bars may end at: steps of the noise apart, as far as there is one.
@@ -160,8 +160,7 @@ class ChosenRank:
 
     `Surroundings` says what there is of each group. A true count of rows below an edge that is a
     share of all rows, or more, says that the quantile lies below that edge, and the other way round.
-    Nothing says where it lies between two edges. So possible places are whole cells, and for a draw
-    below the middle of the noise the left end of such a cell is taken, else the right one.
+    Nothing says where it lies between two edges. So possible places are whole cells.
 
     `Gaps` has, for every cell, two scores of how far the counts at the edges speak against it. For a
     normal z below 0, the first cell whose score from the left is z or more is taken: the true
@@ -185,13 +184,7 @@ class ChosenRank:
         place = _codes(around.positions[:, self.index], self.chosen)
         return np.where(_may_have_rows(around, deviations[-1]), place, np.nan)
 
-    def possible(
-        self,
-        counts: Levels,
-        deviations: Sequence[float],
-        normals: Floats,
-        inside: Floats | None = None,
-    ) -> Floats:
+    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Span:
         around = self._around(counts)
         cells = around.positions[:, self.index] // GRAINS
         middle = (around.edges <= cells[:, None]).sum(axis=1)[:, None]
@@ -200,8 +193,8 @@ class ChosenRank:
         near = (middle + np.concatenate([-steps[:0:-1], steps])).clip(0, last)
         edges = np.take_along_axis(around.edges, near, axis=1)
         missing = self._missing(around, near, deviations[-1])
-        places = _places(missing, edges, normals, inside, self.chosen)
-        return np.where(_may_have_rows(around, deviations[-1]), places, np.nan)
+        spans = _spans(missing, edges, normals, self.chosen)
+        return _where(_may_have_rows(around, deviations[-1]), spans)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         around = self._around(counts)
@@ -250,55 +243,43 @@ class Outermost:
         end = _codes(positions[:, 0 if first else -1], self.chosen)
         return np.minimum(found, end) if first else np.maximum(found, end)
 
-    def possible(
-        self,
-        counts: Levels,
-        deviations: Sequence[float],
-        normals: Floats,
-        inside: Floats | None = None,
-    ) -> Floats:
-        return self.on_tree.possible(counts[:-1], deviations[:-1], normals, inside)
+    def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Span:
+        return self.on_tree.possible(counts[:-1], deviations[:-1], normals)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         return self.on_tree.influence(counts[:-1], deviations[:-1])
 
 
-def _places(
-    gaps: Gaps,
-    edges: NDArray[Any],
-    normals: Floats,
-    inside: Floats | None,
-    grid: Tree | RankedCells,
-) -> Floats:
-    """Where the place may be, for each draw and group, at one of its edges.
+def _spans(gaps: Gaps, edges: NDArray[Any], normals: Floats, grid: Tree | RankedCells) -> Span:
+    """Where the place may be, for each draw and group: the first and the last code of its cells.
 
-    Nothing says where in its cell it lies, so an interval takes whole cells: for draws below the
-    middle of the noise the left end is meant, else the right one. Of whole numbers, the last one
-    before an edge is meant.
-
-    With numbers `inside` between 0 and 1, for what is computed from several places, it lies anywhere
-    between what is possible from the left and from the right; the ends of all of them at once would
-    be too far out. Only where more rows than the noise lie between them, which may be a heap at the
-    very end, the end is meant as well, the more often the more they are.
+    Nothing says where in its cell it lies, nor in which one of two that are both possible. Of whole
+    numbers, the last one before an edge is meant. The other two are the same for a cell with a heap;
+    in one without, they are where the place would be if rows lay evenly.
     """
     before = 1 if grid.coding.is_integer else 0
-    width = float(grid.width)
     rising, falling = gaps.scores()
     noise = gaps.deviations.max(axis=1, initial=0.0)
-    places = np.empty(normals.shape)
+    found = np.empty((4, *normals.shape))
     for group, drawn in enumerate(normals.T):
-        last = edges.shape[1] - 1
+        rows, last = gaps.gaps[group], edges.shape[1] - 1
         left = np.searchsorted(rising[group], drawn, side="left").clip(1, last) - 1
         right = np.searchsorted(falling[group], drawn, side="right").clip(1, last)
-        first, end = edges[group][left] * width, edges[group][right] * width - before
-        found = np.where(drawn < 0, first, end)
-        if inside is not None:
-            rows = (gaps.gaps[group][right] - gaps.gaps[group][left]) / noise[group]
-            often, at = ((rows - 1) / 2).clip(0, 1), inside[:, group]
-            even = (at - often) / np.where(often < 1, 1 - often, 1)
-            found = np.where(at < often, found, first + (end - first) * even)
-        places[:, group] = found
-    return places
+        ends = edges[group][[left, right]].astype(float)
+        sides = (np.interp(drawn, scores[group], edges[group]) for scores in (rising, falling))
+        even = np.where(drawn < 0, *sides).clip(*ends)
+        nearer = np.where(rows[left] * rows[right] > 0, np.abs(rows[[left, right]]).min(axis=0), 0)
+        heap = (rows[right] - rows[left]) / (nearer + noise[group])
+        found[:2, :, group] = ends
+        found[2:, :, group] = even + (_HEAPED * (heap - _EVEN)).clip(0, 1) * (ends - even)
+    first, last, *inner = found * float(grid.width)
+    return first, last - before, inner[0], np.maximum(inner[1] - before, inner[0])
+
+
+def _where(known: NDArray[np.bool_], spans: Span) -> Span:
+    """The spans of groups that have rows; NaN for others."""
+    first, last, *inner = (np.where(known, ends, np.nan) for ends in spans)
+    return first, last, inner[0], inner[1]
 
 
 def _codes(positions: Floats, chosen: RankedCells) -> Floats:

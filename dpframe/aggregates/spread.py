@@ -151,16 +151,32 @@ class Spread(Aggregate):
             count, moments = central(noisy)
             # No distribution on an interval varies more than one on its ends (Popoviciu).
             moments[0] = moments[0].clip(0, 1)
+            low, high = limits(count)
+            value = _FINISH[self.kind](count, moments, half_width).clip(low, high)
+            return pl.when(known(count, moments)).then(value)
+
+        def known(count: pl.Expr, moments: list[pl.Expr]) -> pl.Expr:
+            """Whether there is a value: the shape of a distribution that does not vary is unknown."""
+            return (count >= fewest) & (moments[0] > 0) if shape else count >= fewest
+
+        def limits(count: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+            return _LIMITS[self.kind](count.clip(fewest), half_width)
+
+        def redrawn(noisy: Mapping[str, pl.Expr], measured: Mapping[str, pl.Expr]) -> pl.Expr:
+            """The same, not cut off above: a variance that is too large is divided by, and counts."""
+            count, moments = central(noisy)
+            moments[0] = moments[0].clip(0)
             value = _FINISH[self.kind](count, moments, half_width)
-            # The shape of a distribution that does not vary is unknown.
-            known = (count >= fewest) & (moments[0] > 0) if shape else count >= fewest
-            return pl.when(known).then(value)
+            return pl.when(known(count, moments)).then(value)
 
         def possible(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             count, moments = central(noisy)
             return (count >= fewest) & (moments[0] >= 0) & (moments[0] <= 1)
 
-        return Recipe(parts, weights, finish, name, possible)
+        def ends(noisy: Mapping[str, pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
+            return limits(central(noisy)[0])
+
+        return Recipe(parts, weights, finish, name, possible, redrawn, ends)
 
 
 Finish = Callable[[pl.Expr, list[pl.Expr], float], pl.Expr]
@@ -175,27 +191,29 @@ def _sample_variance(count: pl.Expr, moments: list[pl.Expr], half_width: float) 
 
 
 def _skewness(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
-    # One row apart from all others, which are equal, is as skewed as it gets (Wilkins 1944).
-    most = (count - 2) / (count - 1).sqrt()
-    return (moments[1] / moments[0] ** 1.5).clip(-most, most)
+    return moments[1] / moments[0] ** 1.5
 
 
 def _sample_skewness(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
     """The adjusted Fisher-Pearson coefficient, as DuckDB computes it."""
-    plain = _skewness(count, moments, half_width)
+    return _adjusted_skewness(count, _skewness(count, moments, half_width))
+
+
+def _adjusted_skewness(count: pl.Expr, plain: pl.Expr) -> pl.Expr:
     return plain * (count * (count - 1)).sqrt() / (count - 2)
 
 
 def _kurtosis(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
     """The excess kurtosis: that of a normal distribution is 0."""
-    # Two values, equally often, are the flattest; one row apart is the other extreme.
-    most = count - 2 + 1 / (count - 1)
-    return (moments[2] / moments[0] ** 2).clip(1, most) - 3
+    return moments[2] / moments[0] ** 2 - 3
 
 
 def _sample_kurtosis(count: pl.Expr, moments: list[pl.Expr], half_width: float) -> pl.Expr:
     """The excess kurtosis with the correction for samples, as DuckDB computes it."""
-    plain = _kurtosis(count, moments, half_width)
+    return _adjusted_kurtosis(count, _kurtosis(count, moments, half_width))
+
+
+def _adjusted_kurtosis(count: pl.Expr, plain: pl.Expr) -> pl.Expr:
     return (count - 1) / ((count - 2) * (count - 3)) * ((count + 1) * plain + 6)
 
 
@@ -215,3 +233,55 @@ _FINISH: dict[str, Finish] = {
     "KURTOSIS": _sample_kurtosis,
     "KURTOSIS_POP": _kurtosis,
 }
+
+Limits = Callable[[pl.Expr, float], tuple[pl.Expr, pl.Expr]]
+
+
+def _variances(count: pl.Expr, half_width: float) -> tuple[pl.Expr, pl.Expr]:
+    # No distribution on an interval varies more than one on its ends (Popoviciu).
+    return 0 * count, 0 * count + half_width**2
+
+
+def _sample_variances(count: pl.Expr, half_width: float) -> tuple[pl.Expr, pl.Expr]:
+    return 0 * count, half_width**2 * count / (count - 1)
+
+
+def _skewnesses(count: pl.Expr, half_width: float) -> tuple[pl.Expr, pl.Expr]:
+    # One row apart from all others, which are equal, is as skewed as it gets (Wilkins 1944).
+    most = (count - 2) / (count - 1).sqrt()
+    return -most, most
+
+
+def _kurtoses(count: pl.Expr, half_width: float) -> tuple[pl.Expr, pl.Expr]:
+    # Two values, equally often, are the flattest; one row apart is the other extreme.
+    return 0 * count - 2, count - 5 + 1 / (count - 1)
+
+
+def _adjusted(limits: Limits, adjust: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Limits:
+    def found(count: pl.Expr, half_width: float) -> tuple[pl.Expr, pl.Expr]:
+        low, high = limits(count, half_width)
+        return adjust(count, low), adjust(count, high)
+
+    return found
+
+
+def _root(limits: Limits) -> Limits:
+    return _adjusted(limits, lambda _, end: end.sqrt())
+
+
+def _standard_errors(count: pl.Expr, half_width: float) -> tuple[pl.Expr, pl.Expr]:
+    return 0 * count, half_width / count.sqrt()
+
+
+_LIMITS: dict[str, Limits] = {
+    "SEM": _standard_errors,
+    "VAR_POP": _variances,
+    "VAR_SAMP": _sample_variances,
+    "STDDEV_POP": _root(_variances),
+    "STDDEV_SAMP": _root(_sample_variances),
+    "SKEWNESS": _adjusted(_skewnesses, _adjusted_skewness),
+    "SKEWNESS_POP": _skewnesses,
+    "KURTOSIS": _adjusted(_kurtoses, _adjusted_kurtosis),
+    "KURTOSIS_POP": _kurtoses,
+}
+"""What is possible of so many rows on a range, whatever they are."""

@@ -78,9 +78,15 @@ class WeightedMean(Aggregate):
     def recipes(self) -> tuple[Recipe, ...]:
         value = self.value
 
-        def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+        def uncut(noisy: Mapping[str, pl.Expr], measured: Mapping[str, pl.Expr]) -> pl.Expr:
             mean = value.middle + noisy["deviations"] / noisy["weights"]
-            return pl.when(noisy["weights"] > 0).then(mean.clip(value.low, value.high))
+            return pl.when(noisy["weights"] > 0).then(mean)
+
+        def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
+            return uncut(noisy, noisy).clip(value.low, value.high)
+
+        def ends(noisy: Mapping[str, pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
+            return 0 * noisy["weights"] + value.low, 0 * noisy["weights"] + value.high
 
         # The noise of the weights moves the mean by how far it lies from the middle: half-way
         # between the middle and an end is assumed, as for AVG.
@@ -91,5 +97,7 @@ class WeightedMean(Aggregate):
                 finish,
                 "a centred sum of weighted values over a sum of weights",
                 possible=lambda noisy: noisy["weights"] > 0,
+                redrawn=uncut,
+                ends=ends,
             ),
         )

@@ -11,31 +11,45 @@ but may shrink to a point at the end of what is possible. Left out, it never doe
 never reach a truth at that end. Together they cover at least at the stated rate, and at such an end
 by up to half of the rest more, because then only one side can be missed.
 
+Where redrawn parts leave nothing to divide by, the truth may be anything that is possible
+(`release.unsure`): intervals reach as far, where that is a share of the redraws above half a tail.
+What is computed from several places holds all of them that the noise does not refute jointly
+(`release.places`).
+
 Intervals cover the noise. They do not cover clamping to declared ranges, the weighting of units
 with more than `max_rows` rows, or values outside declared keys.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import Law, Source
-from dpframe.plan.exprs import Column
-from dpframe.plan.nodes import Project, Regroup
-from dpframe.release.above import (
-    above,
-    carried_to_top,
-    looks_at_many_rows,
-    noisy_at_top,
-    of_many_rows,
-    reads,
-    unknown_at_top,
+from dpframe.plan.nodes import Node
+from dpframe.release.above import looks_at_many_rows, of_many_rows, unknown_at_top
+from dpframe.release.columns import (
+    chosen_columns,
+    noisy_columns,
+    places_read,
+    plain_aggregates,
+    single_parts,
 )
 from dpframe.release.joint import joint_intervals, joint_redraws
-from dpframe.release.noisy import NoisyParts, PostProcessing, Redrawn, with_aggregates
-from dpframe.release.redraws import MOST_CELLS, number_of_draws, quantiles, redrawn_parts
+from dpframe.release.noisy import NoisyParts, PostProcessing, Redrawn, measured, with_aggregates
+from dpframe.release.places import Score, not_refuted, possible_places
+from dpframe.release.redraws import (
+    MOST_CELLS,
+    number_of_draws,
+    quantiles,
+    redrawn_parts,
+    with_places,
+)
+from dpframe.release.unsure import Watched, ends_of, farthest, watch
 from dpframe.release.windows import ROW
 
 
@@ -54,13 +68,13 @@ def intervals(
             fix="intervals(0.95)",
         )
     if all(law is None for law in parts.laws):
-        return {name: _without_noise(finished, name) for name in _noisy_columns(parts, finished)}
-    exact = _single_parts(parts)
+        return {name: _without_noise(finished, name) for name in noisy_columns(parts, finished)}
+    exact = single_parts(parts)
     plan, aggregates = parts.compiled.plan, {name for name, _ in parts.compiled.aggregates}
     of_many, unknown = of_many_rows(plan), unknown_at_top(plan, aggregates)
     found = {}
     redrawn, together = [], []
-    for name in _noisy_columns(parts, finished):
+    for name in noisy_columns(parts, finished):
         if name in unknown:
             ends = np.full(finished.height, np.inf)
             found[name] = -ends, ends
@@ -75,46 +89,6 @@ def intervals(
     if redrawn:
         found |= _redrawn(parts, finished, redrawn, float(confidence), source)
     return found
-
-
-def _noisy_columns(parts: NoisyParts, finished: pl.DataFrame) -> list[str]:
-    """Columns of numbers and times computed from at least one aggregate, and from no mode."""
-    noisy = noisy_at_top(parts.compiled.plan, {name for name, _ in parts.compiled.aggregates})
-    noisy -= mode_columns(parts)
-    kinds = {c: finished[c].dtype for c in finished.columns if c in noisy}
-    return [c for c, kind in kinds.items() if kind.is_numeric() or kind.is_temporal()]
-
-
-def mode_columns(parts: NoisyParts) -> set[str]:
-    """The columns that read the most frequent value of a group, which has no error bar."""
-    found = {
-        name
-        for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
-        if recipe.place is not None and not recipe.place.has_bars
-    }
-    return carried_to_top(parts.compiled.plan, found)
-
-
-def _single_parts(parts: NoisyParts) -> dict[str, int]:
-    """Output columns that are one part, as it is: a count, a sum measured directly."""
-    index = {part: i for i, part in enumerate(parts.layout.parts)}
-    direct = {}
-    for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True):
-        i = index[next(iter(recipe.parts.values()))]
-        # Averaged or added-up noise has no closed form.
-        single = len(recipe.parts) == 1 and recipe.place is None
-        if single and isinstance(parts.laws[i], Law | None):
-            direct[name] = i
-    for node in reversed(above(parts.compiled.plan)):
-        if isinstance(node, Regroup):
-            direct = {}
-        if isinstance(node, Project):
-            direct = {
-                name: direct[expr.name]
-                for name, expr in node.columns
-                if isinstance(expr, Column) and expr.name in direct
-            }
-    return direct
 
 
 def _exact(
@@ -144,85 +118,152 @@ def _redrawn(
     chunk = max(1, MOST_CELLS // draws)
     lows: dict[str, list[np.ndarray]] = {name: [] for name in names}
     highs: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    apart, chosen = _chosen_columns(parts)
-    read = _places_read(parts)
-    of_several = {name for name in names if len(read[name]) > 1}
-    by_themselves = set(names) - of_several
+    apart, _ = chosen_columns(parts)
+    read = places_read(parts)
     tails = {name: (1 - confidence) / (1 if name in apart else 2) for name in names}
+    watched = watch(parts)
     for start in range(0, len(rows), chunk):
-        groups = rows[start : start + chunk]
-        alone, several = [], []
-        if by_themselves:
-            places = {place for name in by_themselves for place in read[name]}
-            redrawn = redrawn_parts(parts, groups, draws, source, places, alike=True)
-            alone.append(_finished(parts, redrawn, "possible"))
-            if any(recipe.possible is not None for recipe in parts.layout.recipes):
-                alone.append(_finished(parts, redrawn, "nearest"))
-        if of_several:
-            places = {place for name in of_several for place in read[name]}
-            redrawn = redrawn_parts(parts, groups, draws, source, places, alike=True, inside=True)
-            several.append(_finished(parts, redrawn, "possible"))
+        redrawn = _Redrawn(parts, watched, rows[start : start + chunk], draws, source, read, names)
         for name in names:
-            ends = []
-            for reading in several if name in of_several else alone:
-                numbers = reading[name].to_physical().cast(pl.Float64)
-                table = numbers.to_numpy().reshape(draws, len(groups))
-                with np.errstate(invalid="ignore"):
-                    ends.append(quantiles(table, tails[name]))
-            lows[name].append(np.min([low for low, _ in ends], axis=0))
-            highs[name].append(np.max([high for _, high in ends], axis=0))
+            low, high = redrawn.interval(name, tails[name])
+            lows[name].append(low)
+            highs[name].append(high)
     empty = np.zeros(0)
     found = {}
     for name in names:
         low, high = (np.concatenate([empty, *ends[name]]) for ends in (lows, highs))
-        if name in chosen:
-            place = finished[name].to_physical().cast(pl.Float64).to_numpy()
-            low, high = np.fmin(low, place), np.fmax(high, place)
-        found[name] = low, high
+        # What was chosen need not lie in it, nor what was cut off at the end of what is possible.
+        value = finished[name].to_physical().cast(pl.Float64).to_numpy()
+        found[name] = np.fmin(low, value), np.fmax(high, value)
     return found
 
 
-def _chosen_columns(parts: NoisyParts) -> tuple[set[str], set[str]]:
-    """Columns that come from chosen places and no other noise, and all that come from some.
-
-    What is released for them need not lie in the interval that redraws give, so that is widened to
-    hold it. The redraws of the former come from noise that was drawn after the places were chosen:
-    whatever these are, each end of the interval misses the truth with probability a at the most. If
-    what is released lies to the right of the truth, the widened interval can miss it on the left
-    alone; if it lies to the left, on the right alone. So each end may have the whole of 1 -
-    confidence.
-    """
-    places = {number: place for number, (place, _) in parts.places().items()}
-    apart, chosen, noisy = set(), set(), set()
-    for number, (name, _) in enumerate(parts.compiled.aggregates):
-        noisy.add(name)
-        if number in places and places[number].is_chosen:
-            chosen.add(name)
-            if places[number].is_apart:
-                apart.add(name)
-    for node in reversed(above(parts.compiled.plan)):
-        if isinstance(node, Project):
-            columns = [(name, expr) for name, expr in node.columns if reads(expr, noisy)]
-            others = noisy - apart
-            apart = {name for name, expr in columns if not reads(expr, others)}
-            chosen = {name for name, expr in columns if reads(expr, chosen)}
-            noisy = {name for name, _ in columns}
-    return apart, chosen
+Table = np.ndarray
+"""A number for each redraw and group."""
 
 
-def _places_read(parts: NoisyParts) -> dict[str, set[int]]:
-    """The places on grids that each column is computed from, by number."""
-    places = parts.places()
-    read = {
-        name: {number} & places.keys() for number, (name, _) in enumerate(parts.compiled.aggregates)
-    }
-    for node in reversed(above(parts.compiled.plan)):
-        if isinstance(node, Project):
-            read = {
-                name: set().union(*(some for c, some in read.items() if reads(expr, {c})))
-                for name, expr in node.columns
-            }
-    return read
+class _Redrawn:
+    """What the noise-free table may have been in some groups, many times over."""
+
+    def __init__(
+        self,
+        parts: NoisyParts,
+        watched: Watched,
+        groups: list[int],
+        draws: int,
+        source: Source,
+        read: Mapping[str, set[int]],
+        names: list[str],
+    ) -> None:
+        self._parts, self._watched = parts, watched
+        self._shape = draws, len(groups)
+        self._several = {name: sorted(read[name]) for name in names if len(read[name]) > 1}
+        places = {place for name in names for place in read[name]}
+        self._spans = possible_places(parts, groups, draws, source, places)
+        self._frame = redrawn_parts(parts, groups, draws, source, alike=True)
+        above = PostProcessing(parts.compiled, plan=watched.plan)
+        self._measured = above.apply(measured(parts), keep_all=True)[groups]
+        self._readings: list[Redrawn] = ["nearest"]
+        if any(recipe.possible is not None for recipe in parts.layout.recipes):
+            self._readings.append("possible")
+        outer = {number: spans.outer() for number, spans in self._spans.items()}
+        self._alone = {reading: self._at(outer, reading) for reading in self._readings}
+        self._ends = ends_of(parts, self._frame)
+        self._farthest = farthest(parts, self._ends)
+        self._plain = plain_aggregates(parts)
+
+    def _at(self, places: Mapping[int, Table], reading: Redrawn) -> pl.DataFrame:
+        """The finished table, where places on grids lie here."""
+        return _finished(self._parts, self._frame, places, reading, self._watched.plan)
+
+    def interval(self, name: str, tail: float) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of the error bars of a column, for each group."""
+        least, most = self._limits(name, tail)
+        found = [self._ends_in(name, tail, reading, least, most) for reading in self._readings]
+        lows, highs = zip(*found, strict=True)
+        return np.maximum(np.min(lows, axis=0), least), np.minimum(np.max(highs, axis=0), most)
+
+    def _ends_in(
+        self, name: str, tail: float, reading: Redrawn, least: np.ndarray, most: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if name in self._several:
+            low, high, unsure = self._of_several(name, reading)
+        else:
+            frame = self._alone[reading]
+            low = high = self._column(frame, name)
+            unsure = self._watched.unsure(name, frame, self._measured)
+        if reading == "possible":
+            high = np.where(unsure, np.nan, high)
+            low = high if name not in self._several else np.where(unsure, np.nan, low)
+        elif unsure.any():
+            low, high = np.where(unsure, least, low), np.where(unsure, most, high)
+        # Where the measured parts were such, there would be no answer, or one of the other sign.
+        # What is left is a selection, so these count twice.
+        twice = 0.0 if reading == "possible" else unsure.mean(axis=0)
+        rest = np.full(len(least), tail) - twice
+        ends = quantiles(high, rest.clip(0))
+        if low is not high:
+            ends = quantiles(low, rest.clip(0))[0], ends[1]
+        if name not in self._several:
+            return ends
+        jointly = self._jointly(name, tail, reading)
+        return np.minimum(ends[0], jointly[0]), np.maximum(ends[1], jointly[1])
+
+    def _limits(self, name: str, tail: float) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest that a column can be, for each group.
+
+        More rows allow for more: a small share of the tail is left for their number.
+        """
+        ends = self._ends.get(self._plain.get(name, ""))
+        if ends is not None:
+            low, high = (end.to_numpy().reshape(self._shape) for end in ends)
+            if (low == low[0]).all() and (high == high[0]).all():
+                return low[0], high[0]
+            share = np.full(low.shape[1], tail / 8)
+            return quantiles(low, share)[0], quantiles(high, share)[1]
+        least, most = self._farthest.get(name, (-math.inf, math.inf))
+        return np.full(self._shape[1], least), np.full(self._shape[1], most)
+
+    def _of_several(
+        self, name: str, reading: Redrawn, *, likely: bool = False
+    ) -> tuple[Table, Table, Table]:
+        """Redraws of a column of several places, for both its ends; and where it may be anything.
+
+        Each place may lie anywhere in its cells. So for each redraw the ends are looked for: those
+        of the places that it rises with, and the other ones of those that it falls with.
+        """
+        spans = {number: self._spans[number] for number in self._several[name]}
+        first, last = (2, 3) if likely else (0, 1)
+        places = {number: span[first] for number, span in spans.items()}
+        start = self._column(self._at(places, reading), name)
+        ends = [dict(places), dict(places)]
+        for number, span in spans.items():
+            moved = self._column(self._at({**places, number: span[last]}, reading), name)
+            rises = moved >= start
+            ends[0][number] = np.where(rises, span[first], span[last])
+            ends[1][number] = np.where(rises, span[last], span[first])
+        frames = [self._at(end, reading) for end in ends]
+        unsure = [self._watched.unsure(name, frame, self._measured) for frame in frames]
+        low, high = (self._column(frame, name) for frame in frames)
+        return low, high, unsure[0] | unsure[1]
+
+    def _jointly(self, name: str, tail: float, reading: Redrawn) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of a column of several places over those that noise does not refute jointly."""
+        spans = {number: self._spans[number] for number in self._several[name]}
+        low, high, _ = self._of_several(name, reading, likely=True)
+        middle = {
+            number: 0 * span.first + np.median(span.outer(), axis=0)
+            for number, span in spans.items()
+        }
+        scores = []
+        for number, span in spans.items():
+            moved = self._column(self._at({**middle, number: span.outer()}, reading), name)
+            scores.append(Score(span.normals, moved))
+        scores.append(Score.of_values(self._column(self._at(middle, reading), name)))
+        return not_refuted(low, high, scores, tail)
+
+    def _column(self, frame: pl.DataFrame, name: str) -> Table:
+        return frame[name].to_physical().cast(pl.Float64).to_numpy().reshape(self._shape)
 
 
 def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
@@ -230,11 +271,19 @@ def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
     if looks_at_many_rows(parts.compiled.plan):
         return joint_redraws(parts, draws, source)
     groups = list(range(parts.compiled.groups))
-    redrawn = redrawn_parts(parts, groups, draws, source, set(parts.places()), alike=False)
-    return _finished(parts, redrawn, "possible").drop(ROW)
+    spans = possible_places(parts, groups, draws, source, parts.places())
+    places = {number: span.outer() for number, span in spans.items()}
+    redrawn = redrawn_parts(parts, groups, draws, source, alike=False)
+    return _finished(parts, redrawn, places, "possible", parts.compiled.plan).drop(ROW)
 
 
-def _finished(parts: NoisyParts, frame: pl.DataFrame, redrawn: Redrawn) -> pl.DataFrame:
-    """What the noise-free table may have been, from redrawn parts."""
-    whole = with_aggregates(parts, frame, redrawn=redrawn)
-    return PostProcessing(parts.compiled).apply(whole, keep_all=True)
+def _finished(
+    parts: NoisyParts,
+    frame: pl.DataFrame,
+    places: Mapping[int, np.ndarray],
+    redrawn: Redrawn,
+    plan: Node,
+) -> pl.DataFrame:
+    """What the noise-free table may have been: from redrawn parts, and places by number."""
+    whole = with_aggregates(parts, with_places(parts, frame, places), redrawn=redrawn)
+    return PostProcessing(parts.compiled, plan=plan).apply(whole, keep_all=True)

@@ -34,8 +34,15 @@ from dpframe.plan.exprs import AggregateCall, WindowCall
 from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Regroup, Sort, Window
 from dpframe.release.above import noisy_below, reads
 from dpframe.release.noisy import NoisyParts, PostProcessing, Redrawn, finish, with_aggregates
+from dpframe.release.places import possible_places
 from dpframe.release.rank_bounds import is_rank_by_noise, rank_bounds
-from dpframe.release.redraws import MOST_CELLS, number_of_draws, quantiles, redrawn_parts
+from dpframe.release.redraws import (
+    MOST_CELLS,
+    number_of_draws,
+    quantiles,
+    redrawn_parts,
+    with_places,
+)
 from dpframe.release.windows import DRAW, ROW, Again, Over, identity
 
 Reading = Literal["plain", "most", "least"]
@@ -97,8 +104,9 @@ def _number_of_draws(confidence: float, groups: int) -> int:
 
 def _redrawn(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:
     groups = list(range(parts.compiled.groups))
-    places = set(parts.places())
-    found = redrawn_parts(parts, groups, draws, source, places, alike=False, inside=True)
+    spans = possible_places(parts, groups, draws, source, parts.places())
+    places = {number: span.outer() for number, span in spans.items()}
+    found = with_places(parts, redrawn_parts(parts, groups, draws, source, alike=False), places)
     numbers = np.repeat(np.arange(draws, dtype=np.int64), len(groups))
     return found.with_columns(pl.Series(DRAW, numbers))
 

@@ -177,9 +177,9 @@ def with_aggregates(
         if recipe.place is not None:
             noisy = {"place": pl.col(f"q{number}")}
         value = recipe.finish(noisy)
-        if redrawn is not None and recipe.nearest is not None:
+        if redrawn is not None and recipe.redrawn is not None:
             measured = {role: pl.col(f"m{index[part]}") for role, part in recipe.parts.items()}
-            value = recipe.nearest(noisy, measured)
+            value = recipe.redrawn(noisy, measured)
         if redrawn == "possible" and recipe.possible is not None:
             value = pl.when(recipe.possible(noisy)).then(value)
         columns.append(value.alias(name))
@@ -199,9 +199,16 @@ def domains_after_aggregate(compiled: Compiled) -> dict[str, Domain]:
 class PostProcessing:
     """HAVING, arithmetic, windows, ORDER BY and LIMIT, on a noisy table: free of cost."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        self._known = domains_after_aggregate(compiled)
-        self._plan = compiled.plan
+    def __init__(
+        self,
+        compiled: Compiled,
+        *,
+        plan: Node | None = None,
+        known: dict[str, Domain] | None = None,
+    ) -> None:
+        """Take another plan, or more knowledge of the aggregates, where error bars need them."""
+        self._known = domains_after_aggregate(compiled) if known is None else known
+        self._plan = compiled.plan if plan is None else plan
         self._noisy = {name for name, _ in compiled.aggregates}
 
     def check(self) -> None:
@@ -308,11 +315,15 @@ def finish(parts: NoisyParts, seen: dict[int, pl.DataFrame] | None = None) -> pl
 
     `seen` collects the table at every node above the aggregate; see `PostProcessing.apply`.
     """
+    return PostProcessing(parts.compiled).apply(measured(parts), seen=seen)
+
+
+def measured(parts: NoisyParts) -> pl.DataFrame:
+    """The aggregates as they were measured, a row for each group."""
     frame = group_frame(parts)
     columns = [pl.Series(f"p{i}", parts.estimates(i)) for i in parts.single()]
     for number, (place, indices) in parts.places().items():
         counts = [parts.estimates(i) for i in indices]
         found = place.find(counts, [parts.deviation(i) for i in indices])
         columns.append(pl.Series(f"q{number}", found))
-    whole = with_aggregates(parts, frame.with_columns(columns))
-    return PostProcessing(parts.compiled).apply(whole, seen=seen)
+    return with_aggregates(parts, frame.with_columns(columns))

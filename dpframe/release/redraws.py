@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
 
-from dpframe.aggregates.base import Place
 from dpframe.mechanisms import MeasuredQuantiles, ModeSelection, Source
 from dpframe.release.noisy import NoisyParts, group_frame
 
@@ -23,7 +23,7 @@ def number_of_draws(confidence: float) -> int:
     return min(20_000, max(2_000, math.ceil(100 / (1 - confidence))))
 
 
-def quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
+def quantiles(table: np.ndarray, tail: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Outer order statistics of the redraws that have a value (not NULL), column by column.
 
     Conditioning on these is what a flat prior on possible truths gives. The fewer they are, the
@@ -45,25 +45,14 @@ def quantiles(table: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def redrawn_parts(
-    parts: NoisyParts,
-    groups: list[int],
-    draws: int,
-    source: Source,
-    places: set[int],
-    *,
-    alike: bool,
-    inside: bool = False,
+    parts: NoisyParts, groups: list[int], draws: int, source: Source, *, alike: bool
 ) -> pl.DataFrame:
     """What the noise-free parts may have been: `draws` copies of all groups, one after the other.
 
     With `alike`, groups share their redraws, which is quicker: each may be looked at by itself.
-    Of places on grids only these are found, and the others are NULL. They are at the ends of the
-    cells that they may lie in, or `inside` them.
     """
     frame = group_frame(parts, np.tile(np.array(groups, dtype=np.int64), draws).tolist())
-    columns = _possible_places(parts, groups, draws, source, places, inside=inside)
-    unread = pl.Series([None], dtype=pl.Float64).new_from_index(0, frame.height)
-    columns += [unread.alias(f"q{number}") for number in parts.places() if number not in places]
+    columns = []
     for i in parts.single():
         law = parts.laws[i]
         estimate = np.tile(parts.estimates(i)[groups], draws)
@@ -72,7 +61,7 @@ def redrawn_parts(
             noise = np.repeat(noise, len(groups)) if alike else noise
             estimate = estimate - noise * parts.layout.step(i)
         columns.append(pl.Series(f"p{i}", estimate))
-    recipes = (recipe for recipe in parts.layout.recipes if recipe.nearest is not None)
+    recipes = (recipe for recipe in parts.layout.recipes if recipe.redrawn is not None)
     compared = {part for recipe in recipes for part in recipe.parts.values()}
     for i, part in enumerate(parts.layout.parts):
         if part in compared:
@@ -80,57 +69,11 @@ def redrawn_parts(
     return frame.with_columns(columns)
 
 
-def _possible_places(
-    parts: NoisyParts,
-    groups: list[int],
-    draws: int,
-    source: Source,
-    places: set[int],
-    *,
-    inside: bool,
-) -> list[pl.Series]:
-    """Where these places on grids may have been, as columns.
-
-    A count of rows below a place is a sum over many cells, so its noise is close to normal, with a
-    deviation and correlations that are known. Drawing that instead of the noise of every cell is
-    thousands of times quicker.
-    """
-    random = source.floats()
-    columns = []
-    for members in _sharing(parts, places).values():
-        counts = [parts.estimates(i)[groups] for i in members[0][2]]
-        deviations = [parts.deviation(i) for i in members[0][2]]
-        rows = np.stack([place.influence(counts, deviations) for _, place, _ in members], axis=1)
-        sizes = np.linalg.norm(rows, axis=2, keepdims=True)
-        rows = rows / np.where(sizes > 0, sizes, 1)
-        correlations = rows @ rows.transpose(0, 2, 1)
-        # A place at the very end of the range is where no count moves it, yet others are possible.
-        numbers = np.arange(len(members))
-        correlations[:, numbers, numbers] = 1
-        drawn = _correlated(correlations, draws, random)
-        for place_number, (number, place, _) in enumerate(members):
-            at = drawn[place_number]
-            where = random.random(at.shape) if inside else None
-            found = place.possible(counts, deviations, at, where)
-            columns.append(pl.Series(f"q{number}", found.ravel()))
-    return columns
-
-
-def _sharing(
-    parts: NoisyParts, places: set[int]
-) -> dict[tuple[int, ...], list[tuple[int, Place, tuple[int, ...]]]]:
-    """These places by the parts that they share."""
-    found: dict[tuple[int, ...], list[tuple[int, Place, tuple[int, ...]]]] = {}
-    for number, (place, indices) in parts.places().items():
-        if number in places:
-            found.setdefault(indices, []).append((number, place, indices))
-    return found
-
-
-def _correlated(correlations: np.ndarray, draws: int, random: np.random.Generator) -> np.ndarray:
-    """Normal numbers for each place, draw and group, with a matrix of correlations per group."""
-    values, vectors = np.linalg.eigh(correlations)
-    roots = vectors * np.sqrt(values.clip(0))[:, None, :]
-    independent = random.standard_normal((draws, *correlations.shape[:2]))
-    drawn: np.ndarray = np.einsum("gij,dgj->idg", roots, independent)
-    return drawn
+def with_places(
+    parts: NoisyParts, frame: pl.DataFrame, places: Mapping[int, np.ndarray]
+) -> pl.DataFrame:
+    """Redrawn parts, and beside them places on grids, by number; those that are not given are NULL."""
+    unread = pl.Series([None], dtype=pl.Float64).new_from_index(0, frame.height)
+    columns = [unread.alias(f"q{number}") for number in parts.places() if number not in places]
+    columns += [pl.Series(f"q{number}", place.ravel()) for number, place in places.items()]
+    return frame.with_columns(columns)

@@ -15,8 +15,9 @@ from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import ModeSelection, Source
 from dpframe.plan.nodes import aggregate_of, listed, place_in_list
+from dpframe.release.columns import mode_columns
 from dpframe.release.display import html_table, text_table
-from dpframe.release.intervals import intervals, mode_columns, redraws
+from dpframe.release.intervals import intervals, redraws
 from dpframe.release.lists import with_lists
 from dpframe.release.noisy import NoisyParts, finish
 from dpframe.release.windows import ROW
