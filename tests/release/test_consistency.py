@@ -126,7 +126,7 @@ def test_what_need_not_add_up_is_left_alone(sql: str) -> None:
     session = asked(unit=dp.Unit("u", max_rows=10))
     release = session.sql(sql, rho=0.5)
     (kept,) = release._parts.values
-    raw = session.query(sql)._known(release._parts.compiled, None)
+    raw = session.query(sql)._known(release._parts.compiled, None, Cost())
     assert raw is not None
     assert raw.values == (kept,)
 
