@@ -11,6 +11,7 @@ import pytest
 from streams import Stream
 
 import dpframe as dp
+from dpframe.release.cost import Cost
 
 COLUMNS = {
     "a": dp.Range(0, 5, nullable=False),
