@@ -11,7 +11,7 @@ import polars as pl
 
 from dpframe.bounds.windows import RANKS
 from dpframe.engines.duckdb import scratch
-from dpframe.plan.domains import Domain
+from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, WindowCall
 from dpframe.plan.functions.casts import POLARS_TYPES
 
@@ -75,7 +75,7 @@ def windowed(
         columns.append(f'TRY_CAST({over} AS {domain.type.value}) AS "{name}"')
     sql = f'SELECT {", ".join(columns)} FROM noisy ORDER BY "{_INDEX}"'
     found = _run(sql, frame.with_row_index(_INDEX))
-    return found.cast({name: POLARS_TYPES[d.type] for name, _, d in calls.values()})
+    return _in_types(found, calls)
 
 
 def regrouped(
@@ -97,7 +97,16 @@ def regrouped(
         ordered = ", ".join(f'"{key}" NULLS LAST' for key in keys)
         sql += f" GROUP BY {listed} ORDER BY {ordered}"
     shown = _run(sql, frame)
-    return shown.cast({name: POLARS_TYPES[d.type] for name, _, d in calls.values()})
+    return _in_types(shown, calls)
+
+
+def _in_types(
+    found: pl.DataFrame, calls: Mapping[int, tuple[str, WindowCall | AggregateCall, Domain]]
+) -> pl.DataFrame:
+    """The columns as the plan means them: what is no number is NULL."""
+    typed = found.cast({name: POLARS_TYPES[d.type] for name, _, d in calls.values()})
+    floats = [name for name, _, d in calls.values() if d.type is Type.FLOAT]
+    return typed.with_columns(pl.col(floats).fill_nan(None)) if floats else typed
 
 
 def _call(name: str, number: int, args: int) -> str:

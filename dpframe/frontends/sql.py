@@ -22,7 +22,7 @@ from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_lists import PLACE, expand_lists
-from dpframe.frontends.sql_names import check_tables, qualified, written
+from dpframe.frontends.sql_names import check_tables, qualified, refuse_reserved, written
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_released import (
@@ -42,7 +42,6 @@ from dpframe.frontends.sql_winners import best_row
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.nodes import (
     HIDDEN,
-    RESERVED,
     Aggregate,
     Filter,
     Limit,
@@ -143,6 +142,7 @@ class _Statement:
     def _inner(self, select: exp.Select, known: Known) -> Node:
         """A SELECT that another one computes on: its columns go by their names in small letters."""
         names = [item.alias_or_name.lower() for item in select.expressions]
+        self.rows.check_names(select, names)
         return self._built(select, self.rows.with_ctes(select, known), names)
 
     def _above(self, select: exp.Select, known: Known, names: list[str]) -> Node:
@@ -313,14 +313,7 @@ class _Statement:
                 name = self._registered_name(item)
             else:
                 name = written(item)
-            if name.startswith(RESERVED):
-                raise sql_error(
-                    item,
-                    self.text,
-                    f"a name cannot begin with {RESERVED}",
-                    why="such names are the library's own",
-                    fix="name it otherwise: COUNT(*) AS n",
-                )
+            refuse_reserved(item, name, self.text)
             unique, count = name, 1
             while unique in shown:
                 unique, count = f"{name}_{count}", count + 1

@@ -15,6 +15,7 @@ from sqlglot.schema import MappingSchema
 from dpframe.declare import Table
 from dpframe.errors import SQLError
 from dpframe.frontends.sql_origin import sql_error
+from dpframe.plan.nodes import RESERVED
 
 
 def written(item: exp.Expression) -> str:
@@ -180,3 +181,15 @@ def _take_first_of_using(select: exp.Expression, using: set[str]) -> None:
         whole = all(isinstance(c, exp.Column) and c.table for c in columns)
         if whole and len(names) == 1 and names <= using:
             node.replace(node.this)
+
+
+def refuse_reserved(item: exp.Expression, name: str, text: str) -> None:
+    """Refuse what a column is called where that is the library's own."""
+    if name.lower().startswith(RESERVED):
+        raise sql_error(
+            item,
+            text,
+            f"a name cannot begin with {RESERVED}",
+            why="such names are the library's own",
+            fix="name it otherwise: COUNT(*) AS n",
+        )

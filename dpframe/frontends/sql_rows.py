@@ -13,6 +13,7 @@ from dpframe.frontends.sql_clauses import group_keys, grouping_sets
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_joins import Conditions, joined
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
+from dpframe.frontends.sql_names import refuse_reserved
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Relation, Scope, of_table
 from dpframe.plan.exprs import Column, Expr, conjunction
@@ -240,7 +241,7 @@ class RowReader:
                 )
         scope = self.scope(select, known)
         names = [item.alias_or_name.lower() for item in select.expressions]
-        self._refuse_twins(select, names)
+        self.check_names(select, names)
         grouped = select.args.get("group") or any(
             is_aggregate(n) and not isinstance(n.parent, exp.Window)
             for item in select.expressions
@@ -280,8 +281,10 @@ class RowReader:
             node = Filter(node, kept)
         return Project(node, tuple(columns))
 
-    def _refuse_twins(self, select: exp.Select, names: list[str]) -> None:
+    def check_names(self, select: exp.Select, names: list[str]) -> None:
+        """Refuse names of a subquery that another column has, or that are the library's own."""
         for item, name in zip(select.expressions, names, strict=True):
+            refuse_reserved(item, name, self.text)
             if names.count(name) > 1:
                 raise sql_error(
                     item,

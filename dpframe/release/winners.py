@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import takewhile
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.budget.exact import readable
@@ -20,8 +19,8 @@ from dpframe.errors import InternalError, QueryError
 from dpframe.mechanisms import Source
 from dpframe.plan.exprs import Column, Expr, columns_of, transform
 from dpframe.plan.fingerprint import canonical, canonical_part, canonical_where, fingerprint
-from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort, aggregate_of, chain
-from dpframe.release.above import looks_at_many_rows
+from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Project, Sort, aggregate_of
+from dpframe.release.above import above, looks_at_many_rows, noisy_at_top, noisy_below, reads
 from dpframe.release.choice import Ballot, ballot_by, linear_terms
 from dpframe.release.chosen import ChoiceOffer, choose, error_of, restored, sure
 from dpframe.release.cost import CONFIDENCE, predicted_lead
@@ -186,16 +185,27 @@ def shows_winners_alone(compiled: Compiled) -> bool:
 
     Such a query is a contest, or one whose winners no error is promised for.
     """
-    nodes = list(takewhile(lambda node: not isinstance(node, Aggregate), chain(compiled.plan)))
-    sorts = [node for node in nodes if isinstance(node, Sort)]
+    sorts = [node for node in above(compiled.plan) if isinstance(node, Sort)]
     if not compiled.keys or not sorts or (compiled.groups < 2 and not compiled.awaits_keys):
         return False
+    if looks_at_many_rows(compiled.plan):
+        return _orders_by_noise_alone(compiled)
     keys, below = {name for name, _ in compiled.keys}, _opened(sorts[0].parent)[0]
     by = [_below(key.column, below) for key in sorts[0].by]
     shown = [expr for _, expr in _opened(compiled.plan)[0].items()]
     return any(set(columns_of(expr)) - keys for expr in by) and all(
         set(columns_of(expr)) <= keys for expr in shown
     )
+
+
+def _orders_by_noise_alone(compiled: Compiled) -> bool:
+    """The same, where numbers are computed from many groups."""
+    aggregates = {name for name, _ in compiled.aggregates}
+    by_noise = any(
+        isinstance(node, Sort) and any(reads(key.column, noisy) for key in node.by)
+        for node, noisy, _ in noisy_below(compiled.plan, aggregates)
+    )
+    return by_noise and not noisy_at_top(compiled.plan, aggregates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +225,7 @@ def _shape(plan: Node) -> _Shape | None:
     """Columns of the first k rows of a sorted table of groups."""
     if looks_at_many_rows(plan):
         return None  # numbers of all groups are asked for
-    nodes = list(takewhile(lambda node: not isinstance(node, Aggregate), chain(plan)))
+    nodes = above(plan)
     limits = [i for i, node in enumerate(nodes) if isinstance(node, Limit)]
     sorts = [i for i, node in enumerate(nodes) if isinstance(node, Sort)]
     if len(limits) != 1 or len(sorts) != 1 or limits[0] > sorts[0]:

@@ -726,6 +726,10 @@ def test_a_lazy_frame_that_cannot_be_told_has_no_version(tmp_path: Path) -> None
     for frame in (
         pl.scan_parquet(paths),
         FRAME.lazy().map_batches(lambda rows: rows),
+        FRAME.lazy().with_columns(pl.col("x").map_batches(lambda x: x, return_dtype=pl.Int64)),
+        FRAME.lazy().group_by("s").map_groups(lambda rows: rows, schema=None),
+        FRAME.lazy().select(pl.col("x").shuffle()),
+        FRAME.lazy().select(pl.col("x").sample(2)),
         FRAME.lazy().filter(pl.col("s") == "Parquet SCAN ["),
     ):
         assert open_data(frame, None).version() is None

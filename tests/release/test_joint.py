@@ -148,3 +148,10 @@ def test_best_rows_of_noisy_numbers_are_not_computed_on() -> None:
 def test_chains_are_of_intervals_that_do_not_meet() -> None:
     low, high = np.array([0.0, 1, 3, 10]), np.array([2.0, 4, 5, 11])
     assert _chains(low, high, np.array([-1.0, 2, 4.5, 11])).tolist() == [3, 2, 1, 0]
+
+
+def test_what_is_no_number_is_null() -> None:
+    """Infinities of both signs add up to NaN."""
+    signed = "(CASE WHEN g = 0 THEN -1 ELSE 1 END) * EXP(COUNT(*) * 1000.0 + 1000000)"
+    text = f"SELECT SUM(e) AS s FROM (SELECT g, {signed} AS e FROM t GROUP BY g)"
+    assert opened(table([5, 9])).sql(text, epsilon=1).frame["s"].item() is None

@@ -209,3 +209,16 @@ def test_a_tiny_error_has_a_cost_and_a_finer_one_than_the_grid_has_none() -> Non
     assert 1 < query.cost(error=0.5).epsilon < 10  # the very best, in nineteen cases of twenty
     with pytest.raises(dp.ParameterError, match="no cost meets that error"):
         asked.query(BEST.format("SUM(cost)", 1)).cost(error=1e-12)
+
+
+def test_numbers_of_many_groups_are_within_an_error_and_their_winners_are_not_promised() -> None:
+    """A place among all groups is a number that is shown; keys in its order are winners."""
+    place = "RANK() OVER (ORDER BY COUNT(*) DESC) AS place"
+    asked = session()
+    query = asked.query(f"SELECT ward, COUNT(*) AS n, {place} FROM visits GROUP BY ward ORDER BY 3")
+    assert query.cost(error=20) == asked.query(
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+    ).cost(error=20)
+    alone = f"SELECT ward FROM (SELECT ward, {place} FROM visits GROUP BY ward) ORDER BY place"
+    with pytest.raises(dp.ParameterError, match="cannot be promised for these winners"):
+        asked.query(alone).cost(error=20)

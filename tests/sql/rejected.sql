@@ -482,9 +482,6 @@ SELECT SUM(DISTINCT age) FROM visits
 --! QueryError 1:8 | is not supported | AVG(DISTINCT age)
 SELECT AVG(DISTINCT age) FROM visits
 ;
---! QueryError 1:8 | has 2 arguments | COUNT(age, cost)
-SELECT COUNT(age, cost) FROM visits
-;
 --! QueryError 1:8 | has 0 arguments | SUM(*)
 SELECT SUM(*) FROM visits
 ;
@@ -1511,4 +1508,10 @@ SELECT ward, SUM(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) 
 ;
 --! SQLError 1:14 | a subquery cannot stand here | (SELECT COUNT(*) FROM visits)
 SELECT ward, (SELECT COUNT(*) FROM visits) AS n FROM visits GROUP BY ward
+;
+--! SQLError 1:48 | the subquery has several columns n | COUNT(*) AS n
+SELECT SUM(n) OVER (), ward FROM (SELECT ward, COUNT(*) AS n, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! SQLError 1:48 | a name cannot begin with __dpframe | COUNT(*) AS "__dpframe_row"
+SELECT SUM("__dpframe_row") FROM (SELECT ward, COUNT(*) AS "__dpframe_row" FROM visits GROUP BY ward)
 ;
