@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from dpframe.aggregates.base import Aggregate, Recipe, Scope, aggregate, not_distinct
+from dpframe.aggregates.base import Aggregate, Recipe, Scope, aggregate, not_distinct, two_arguments
 from dpframe.aggregates.moments import (
     UNSURE,
     Averaged,
@@ -20,7 +20,6 @@ from dpframe.aggregates.moments import (
     parts_of,
     present_rows,
 )
-from dpframe.bounds.analysis import refused
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Call, Expr
 
@@ -101,13 +100,7 @@ class Association(Aggregate):
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Association:
         not_distinct(call)
-        if len(call.args) != 2:
-            raise refused(
-                call,
-                f"has {len(call.args)} arguments",
-                why=f"{call.name} takes two",
-                fix=f"{call.name}(y, x)",
-            )
+        two_arguments(call, "y, x")
         y, x = (centred(call, i, scope) for i in (0, 1))
         present = present_rows(call, scope)
         product = Call("multiply", (y.expr, x.expr), place=call.place)

@@ -192,6 +192,17 @@ def not_distinct(call: AggregateCall) -> None:
         )
 
 
+def two_arguments(call: AggregateCall, names: str) -> None:
+    """Refuse another number of arguments than the two that go by these names."""
+    if len(call.args) != 2:
+        raise refused(
+            call,
+            f"has {len(call.args)} arguments",
+            why=f"{call.name} takes two",
+            fix=f"{call.name}({names})",
+        )
+
+
 def summable(call: AggregateCall, scope: Scope) -> Typed:
     """The argument of SUM or AVG: a number with declared bounds."""
     not_distinct(call)

@@ -16,6 +16,7 @@ from dpframe.aggregates.base import (
     argument_text,
     not_distinct,
     summable,
+    two_arguments,
 )
 from dpframe.aggregates.moments import UNSURE, Centred, averaged, centred, present_rows
 from dpframe.bounds.analysis import refused
@@ -46,13 +47,7 @@ class WeightedMean(Aggregate):
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> WeightedMean:
         not_distinct(call)
-        if len(call.args) != 2:
-            raise refused(
-                call,
-                f"has {len(call.args)} arguments",
-                why=f"{call.name} takes two",
-                fix=f"{call.name}(x, w)",
-            )
+        two_arguments(call, "x, w")
         value, weight = centred(call, 0, scope), summable(replace(call, args=call.args[1:]), scope)
         if weight.domain.low < 0:
             x, w = argument_text(call, 0), argument_text(call, 1)
