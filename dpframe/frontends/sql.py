@@ -143,6 +143,8 @@ class _Statement:
         """A SELECT that another one computes on: its columns go by their names in small letters."""
         names = [item.alias_or_name.lower() for item in select.expressions]
         self.rows.check_names(select, names)
+        for item, name in zip(select.expressions, names, strict=True):
+            refuse_reserved(item, name, self.text)
         return self._built(select, self.rows.with_ctes(select, known), names)
 
     def _above(self, select: exp.Select, known: Known, names: list[str]) -> Node:

@@ -13,7 +13,6 @@ from dpframe.frontends.sql_clauses import group_keys, grouping_sets
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_joins import Conditions, joined
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
-from dpframe.frontends.sql_names import refuse_reserved
 from dpframe.frontends.sql_origin import origin_of, sql_error
 from dpframe.frontends.sql_scope import Relation, Scope, of_table
 from dpframe.plan.exprs import Column, Expr, conjunction
@@ -282,9 +281,8 @@ class RowReader:
         return Project(node, tuple(columns))
 
     def check_names(self, select: exp.Select, names: list[str]) -> None:
-        """Refuse names of a subquery that another column has, or that are the library's own."""
+        """Refuse names of a subquery that another of its columns has."""
         for item, name in zip(select.expressions, names, strict=True):
-            refuse_reserved(item, name, self.text)
             if names.count(name) > 1:
                 raise sql_error(
                     item,
