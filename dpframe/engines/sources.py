@@ -160,7 +160,8 @@ BELIEVES = "filter_pushdown,join_filter_pushdown,statistics_propagation"
 They leave NaN out: where all other values are below 5, `x <= 5` is TRUE of NaN as well. And a condition
 that reaches the scan is not asked of single rows: of a run of rows whose text is 'er' or NULL, either
 all are kept or none, whatever `IS NULL` or COALESCE says of each. So one more row would decide how a
-thousand others are counted. Without these two, every row is read, and looked at.
+thousand others are counted. With all three off, every row is read, and looked at, whatever a query
+asks for: so a text or a time that cannot be read does not tell by its error which rows that names.
 """
 
 
