@@ -10,6 +10,7 @@ from dpframe.plan.domains import Domain, Type, of_literal
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.functions import FUNCTIONS, Refused, literal_as
 from dpframe.plan.functions.base import common_type
+from dpframe.plan.functions.casts import WHOLE
 
 _IMPLICIT = {
     (Type.BOOL, Type.INT),
@@ -106,6 +107,8 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
     domain = function.domain(domains, call.params)
     params = function.fixed(domains, call.params)
     if function.name == "cast":
+        if domain.type is Type.INT and _is_whole(args[0]):
+            params = (params[0], WHOLE)
         function, params = FUNCTIONS["convert"], (domains[0].type.name, *params)
     result = Typed(
         replace(call, function=function.name, args=tuple(a.expr for a in args), params=params),
@@ -118,6 +121,13 @@ def _call(call: Call, args: tuple[Typed, ...]) -> Typed:
             Call(clean.name, (result.expr,), place=call.place), clean.domain((domain,), ())
         )
     return result
+
+
+def _is_whole(arg: Typed) -> bool:
+    """Whether a float is known to be a whole number."""
+    call = arg.expr
+    is_float = arg.domain.type is Type.FLOAT
+    return is_float and isinstance(call, Call) and FUNCTIONS[call.function].is_whole
 
 
 def _converted(arg: Typed, target: Type) -> Typed:

@@ -221,6 +221,11 @@ class Engine(ABC):
 
     name: str
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the data plainly holds the same rows each time it is read: see `steady`."""
+        return True
+
     @abstractmethod
     def storage(self) -> Mapping[str, Storage]:
         """The columns and how they are stored."""
@@ -255,18 +260,22 @@ class Engine(ABC):
         """The exact parts, one list per part, in the order of the public groups.
 
         A group without rows is 0 everywhere; a row of no public group counts nowhere. Of a grid,
-        the cells of a group follow each other.
+        the cells of a group follow each other. Nothing that goes wrong until they are integers may
+        be shown: an integer that is none is quoted by Python itself.
         """
+        return withhold_rows(self.name, partial(self._measured, request))
+
+    def _measured(self, request: Request) -> list[list[int]]:
         if request.keys and request.frame.height == 0:
             return [[] for _ in request.parts]
         found: dict[int, list[int]] = {}
         single = [i for i, p in enumerate(request.parts) if not isinstance(p, GridCounts)]
         for some in _separated(request, single):
-            aligned = withhold_rows(self.name, partial(self._aligned, request.only(some)))
+            aligned = self._aligned(request.only(some))
             for place, i in enumerate(some):
                 found[i] = [_exact(v) for v in aligned[f"p{place}"].to_list()]
         for finest, levels in grids_of(request.parts).items():
-            counts = withhold_rows(self.name, partial(self._grid, request.only([finest])))
+            counts = self._grid(request.only([finest]))
             for i, times in levels.items():
                 summed = np.add.reduceat(counts, np.arange(0, counts.shape[1], times), axis=1)
                 found[i] = summed.ravel().tolist()

@@ -16,6 +16,7 @@ from dpframe.engines.duckdb_rows import view_of
 from dpframe.engines.polars import PolarsEngine
 from dpframe.engines.polars_rows import Frames
 from dpframe.engines.sources import sandbox
+from dpframe.engines.steady import reading_once
 
 
 def combined(
@@ -51,6 +52,10 @@ class _Frames(PolarsEngine):
     def __init__(self, engines: Mapping[str, PolarsEngine]) -> None:
         self._engines = engines
 
+    @property
+    def is_steady(self) -> bool:
+        return all(engine.is_steady for engine in self._engines.values())
+
     def storage(self) -> Mapping[str, Storage]:
         raise NotImplementedError("each table has its own columns")
 
@@ -76,5 +81,7 @@ class _Views(DuckDBEngine):
         for table in tables:
             # Each time: what a relation of the user's own holds may have changed.
             self._engines[table.name].attach(cursor, view_of(table))
-        frame: pl.DataFrame = cursor.sql(sql).pl()
+        # A relation of the user's own was copied just now.
+        again = [t for t in tables if not self._engines[t.name].is_steady]
+        frame: pl.DataFrame = cursor.sql(reading_once(sql, map(view_of, again))).pl()
         return frame

@@ -19,6 +19,7 @@ from dpframe.engines.duckdb_parts import cells_sql, statement_for
 from dpframe.engines.duckdb_rows import selected_sql, view_of
 from dpframe.engines.duckdb_sums import Way, bare_columns, ways_of
 from dpframe.engines.duckdb_text import AS_STORED, sql_of, staged_sql
+from dpframe.engines.steady import reading_once
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.stages import Staging
@@ -95,21 +96,27 @@ class DuckDBEngine(Engine):
         connection: duckdb.DuckDBPyConnection | None = None,
         *,
         repeats: bool = False,
+        is_steady: bool = True,
     ) -> None:
         """Take a relation, what lets another connection read the same data, and its connection.
 
         A relation of the user's own can be read on its own connection only, which is not ours to
         keep views on, so for others it is copied. `repeats` says that values may be stored once for
-        all rows that hold them.
+        all rows that hold them, `is_steady` that each time the rows are the same.
         """
         self._relation = relation
         self._connection = connection
         self._repeats = repeats
+        self._is_steady = is_steady
         self._views: set[str] = set()
         self._lock = threading.Lock()
         self._attach = attach or (
             lambda connection, view: connection.register(view, relation.to_arrow_table())
         )
+
+    @property
+    def is_steady(self) -> bool:
+        return self._is_steady
 
     def storage(self) -> Mapping[str, Storage]:
         columns, types = self._relation.columns, self._relation.types
@@ -157,6 +164,7 @@ class DuckDBEngine(Engine):
         """Run a query over these tables, which a single relation holds but one of."""
         (table,) = tables
         view = view_of(table)
+        sql = sql if self.is_steady else reading_once(sql, [view])
         result: Any
         with self._lock:  # a connection answers one thread at a time, and refuses the others
             if self._connection is None:

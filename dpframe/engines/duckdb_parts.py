@@ -12,7 +12,16 @@ from dpframe.declare import Table
 from dpframe.engines.base import TOO_WIDE, KeyFilter, Request, sum_that_counts
 from dpframe.engines.duckdb_rows import source_sql
 from dpframe.engines.duckdb_sums import Aggregates, Total, Way, count_of, total_of
-from dpframe.engines.duckdb_text import Read, by_bytes, code_of, reader, sql_of, staged_sql, stored
+from dpframe.engines.duckdb_text import (
+    Read,
+    by_bytes,
+    code_of,
+    reader,
+    sql_of,
+    staged_sql,
+    stored,
+    where_sql,
+)
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr
 from dpframe.plan.functions.casts import POLARS_TYPES, duckdb_whole
@@ -88,8 +97,7 @@ class _Inner:
 
     def text(self) -> str:
         listed = ", ".join(f"{sql} AS {name}" for name, sql in self.columns.items()) or "1 AS one"
-        where = self.request.where
-        kept = "" if where is None else f" WHERE {sql_of(where, self.read)}"
+        kept = where_sql(self.request.where, self.request.table)
         source = staged_sql(source_sql(self.request.source), self.request.stages, self.read)
         return f"SELECT {listed} FROM {source}{kept}"
 

@@ -21,6 +21,7 @@ from dpframe.engines.duckdb_text import (
     reader,
     sql_of,
     staged_sql,
+    where_sql,
 )
 from dpframe.plan.domains import INT64, Type
 from dpframe.plan.exprs import Column
@@ -59,8 +60,7 @@ def selected_sql(selected: Selected) -> str:
     if table.unit_column is not None:
         listed.append(f"{shared_unit(table)} AS {UNIT}")
     source = staged_sql(source_sql(selected.source), staging.stages, read)
-    kept = "" if where is None else f" WHERE {sql_of(where, read)}"
-    return f"SELECT {', '.join(listed) or '1 AS one'} FROM {source}{kept}"
+    return f"SELECT {', '.join(listed) or '1 AS one'} FROM {source}{where_sql(where, table)}"
 
 
 def shared_unit(table: Table) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpframe.declare import Table
+from dpframe.engines.comparisons import as_stored
 from dpframe.engines.storage import is_wide, unlisted_integer
 from dpframe.errors import InternalError
 from dpframe.plan.coding import ROUNDING, Coding
@@ -18,7 +19,7 @@ from dpframe.plan.domains import (
     Domain,
     Type,
 )
-from dpframe.plan.exprs import Call, Column, Expr, Literal
+from dpframe.plan.exprs import Call, Column, Expr, Literal, conjuncts
 from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.parts import CodedSum
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
@@ -80,6 +81,16 @@ def _is_null(table: Table, name: str) -> str:
     if domain.values is None and domain.nullable and domain.type is Type.INT:
         return f"({duckdb_name(name)} IS NULL)"
     return f"({read_column(table, name)} IS NULL)"
+
+
+def where_sql(where: Expr | None, table: Table) -> str:
+    """The clause that keeps the rows of a condition; they are read as they are where that suffices."""
+    if where is None:
+        return ""
+    plain = Read(lambda name: stored(table, name), lambda name: _is_null(table, name))
+    found = [(as_stored(condition, table), condition) for condition in conjuncts(where)]
+    tests = [sql_of(c, reader(table)) if p is None else sql_of(p, plain) for p, c in found]
+    return f" WHERE {' AND '.join(tests)}"
 
 
 def staged_sql(source: str, stages: Stages, read: Read) -> str:

@@ -21,10 +21,12 @@ from dpframe.engines.base import (
 from dpframe.engines.polars_exprs import (
     Read,
     as_integer,
+    codes_in_one,
+    collected,
     computed,
+    filtered,
     polars_of,
     reader,
-    row_mask,
     stored,
     summand_of,
     with_stages,
@@ -32,6 +34,7 @@ from dpframe.engines.polars_exprs import (
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
 from dpframe.engines.polars_sums import Way, coded_at, part_of, way_for, with_squares
 from dpframe.engines.polars_weights import factor_of, heavy_units, scaled
+from dpframe.engines.steady import is_steady
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Column
 from dpframe.plan.functions.base import column
@@ -94,6 +97,10 @@ class PolarsEngine(Engine):
         self._rows = data.height if isinstance(data, pl.DataFrame) else None
         self._schema = data.lazy().collect_schema()
 
+    @property
+    def is_steady(self) -> bool:
+        return isinstance(self._data, pl.DataFrame) or is_steady(self._data)
+
     def lazy(self) -> pl.LazyFrame:
         """The data."""
         return self._data.lazy()
@@ -118,7 +125,7 @@ class PolarsEngine(Engine):
         (part,) = request.parts
         assert isinstance(part, GridCounts)
         rows = self._prepared(replace(request, parts=(part.codes,)))
-        cell = (as_integer(pl.col("c0")) - part.coding.low) // part.width
+        cell = (as_integer(pl.col("c0"), codes_in_one(part.coding)) - part.coding.low) // part.width
         names, (bits,) = [*request.key_names, "cell"], request.bits
         count = (pl.len().cast(pl.Int128) * (1 << bits)).alias("p0")
 
@@ -126,9 +133,10 @@ class PolarsEngine(Engine):
             inside = some.filter(pl.col("c0").is_not_null()).with_columns(cell.alias("cell"))
             return inside.group_by(by).agg(count)
 
-        whole = counted(rows, names).collect(engine="streaming")
         if request.table.unit_column is None:
-            return whole
+            return collected(counted(rows, names))
+        rows = self._to_read_again(rows)
+        whole = collected(counted(rows, names))
         some = _of_suspects(rows, request)
         if some is None:
             return whole
@@ -138,7 +146,7 @@ class PolarsEngine(Engine):
         owned = counted(some, ["u", *names])
         fixes = owned.join(heavy.lazy(), on="u", how="inner", nulls_equal=True)
         fixes = fixes.select(*names, shrunk.alias("p0"))
-        return _added_up(pl.concat([whole, fixes.collect(engine="streaming")]), names)
+        return _added_up(pl.concat([whole, collected(fixes)]), names)
 
     def public_rows(self, selected: Selected) -> pl.DataFrame:
         return selected_frame(selected, self.frames(selected.source)).collect()
@@ -180,15 +188,14 @@ class PolarsEngine(Engine):
         parts = [part_of(i, request, way).alias(f"p{i}") for i in range(len(request.parts))]
         columns = [pl.len().cast(pl.Int64).alias("n"), *parts]
         found = rows.group_by(by).agg(columns) if by else rows.select(columns)
-        return found.collect(engine="streaming")
+        return collected(found)
 
     def _prepared(self, request: Request) -> pl.LazyFrame:
         """The rows that pass, with the unit and the keys beside the columns."""
         read = reader(request.table)
         rows = source_frame(request.source, self.frames(request.source))
         rows = with_stages(rows, request.stages, read)
-        if request.where is not None:
-            rows = rows.filter(row_mask(request.where, request.table, read))
+        rows = filtered(rows, request.where, request.table)
         columns = []
         for name, key, kept in zip(
             request.key_names, request.keys, request.key_filters, strict=True
@@ -211,9 +218,13 @@ class PolarsEngine(Engine):
                 columns.append(polars_of(part.condition, read).alias(f"w{i}"))
         return with_squares(computed(rows, columns) if columns else rows, request.parts)
 
+    def _to_read_again(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows that are the same each time: what bounds units reads them more than once."""
+        return rows if self.is_steady else collected(rows).lazy()
+
     def _weighted(self, request: Request) -> pl.DataFrame:
         """Bound units by weight: see `duckdb_parts` for the two ways, which are the same here."""
-        rows, names = self._prepared(request), request.key_names
+        rows, names = self._to_read_again(self._prepared(request)), request.key_names
         if any(isinstance(part, CountDistinct) for part in request.parts):
             return _different_values(rows, request)
         if any(isinstance(part, CountUnits) for part in request.parts):
@@ -237,7 +248,7 @@ def _of_suspects(rows: pl.LazyFrame, request: Request) -> pl.LazyFrame | None:
     """The rows of units with more than `max_rows`, if any: no other unit can be heavy."""
     totals = rows.group_by("u").agg(pl.len())
     suspects = totals.filter(pl.col("len") > request.table.max_rows).select("u")
-    found = suspects.collect(engine="streaming")
+    found = collected(suspects)
     if found.height == 0:
         return None
     return rows.join(found.lazy(), on="u", how="semi", nulls_equal=True)
@@ -274,7 +285,7 @@ def _different_values(rows: pl.LazyFrame, request: Request) -> pl.DataFrame:
     """Weigh units by the values that they hold: see `duckdb_parts`, it is the same here."""
     names, (bits,) = request.key_names, request.bits
     held = rows.select("u", *names, "d0").filter(pl.col("d0").is_not_null()).unique()
-    held_there = _admitted(held.collect(engine="streaming"), request)
+    held_there = _admitted(collected(held), request)
     one = pl.lit(1 << bits, dtype=pl.Int128)
     pairs = held_there.group_by(["u", *names]).agg(pl.len().cast(pl.Int64).alias("n"))
     # What a unit adds for each value: its weight, which is less than one if it holds too many.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from dpframe.declare import Table
+from dpframe.engines.comparisons import as_stored
 from dpframe.engines.storage import is_wide, unlisted_integer
 from dpframe.errors import InternalError
-from dpframe.plan.coding import ROUNDING
+from dpframe.plan.coding import ROUNDING, Coding
 from dpframe.plan.domains import (
     FIRST_DAY,
     FIRST_TIME,
@@ -22,7 +25,7 @@ from dpframe.plan.domains import (
     Domain,
     Type,
 )
-from dpframe.plan.exprs import Call, Column, Expr, Literal, columns_of
+from dpframe.plan.exprs import Call, Column, Expr, Literal, columns_of, conjunction, conjuncts
 from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
@@ -76,7 +79,28 @@ def with_stages(rows: pl.LazyFrame, stages: Stages, read: Read) -> pl.LazyFrame:
     return rows
 
 
-def row_mask(condition: Expr, table: Table, read: Read) -> pl.Expr:
+_ROW_BY_ROW = pl.QueryOptFlags(predicate_pushdown=False)
+
+
+def collected(rows: pl.LazyFrame) -> pl.DataFrame:
+    """Compute what is asked of rows, on the engine that streams them.
+
+    No condition moves down to where files are scanned: there it may be answered by statistics, which
+    other rows decide on.
+    """
+    return rows.collect(engine="streaming", optimizations=_ROW_BY_ROW)
+
+
+def filtered(rows: pl.LazyFrame, where: Expr | None, table: Table) -> pl.LazyFrame:
+    """The rows of a condition; they are read as they are where that suffices."""
+    conditions = [(as_stored(c, table), c) for c in conjuncts(where)]
+    plain = [polars_of(p, lambda name: stored(table, name)) for p, _ in conditions if p is not None]
+    others = conjunction(tuple(c for p, c in conditions if p is None))
+    masks = plain if others is None else [*plain, _row_mask(others, table, reader(table))]
+    return rows.filter(functools.reduce(operator.and_, masks)) if masks else rows
+
+
+def _row_mask(condition: Expr, table: Table, read: Read) -> pl.Expr:
     """A condition to filter by, as a whole array whatever it is made of.
 
     Polars takes a condition that came out as one value for a batch (computed from constants, or a
@@ -189,16 +213,35 @@ def _microseconds(value: pl.Expr, kind: str) -> pl.Expr:
 
 def code_of(part: CodedSum, table: Table) -> pl.Expr:
     """The integer code of a sum's expression, NULL where it adds nothing."""
-    return as_integer(summand_of(part, table))
+    return as_integer(summand_of(part, table), codes_in_one(part.coding))
 
 
-def as_integer(code: pl.Expr) -> pl.Expr:
-    """A whole number as an integer: it is one, so nothing has to be checked."""
-    return code.cast(pl.Int64, wrap_numerical=True)
+def as_integer(summand: pl.Expr, steps: float = 1.0) -> pl.Expr:
+    """The code that a summand stands for: it is a whole number, so nothing has to be checked."""
+    return in_codes(summand, steps).cast(pl.Int64, wrap_numerical=True)
+
+
+def in_codes(summand: pl.Expr, steps: float) -> pl.Expr:
+    """A summand, or a sum of some, of which one unit is so many codes: see `codes_in_one`."""
+    return summand if steps == 1 else summand * steps
+
+
+_WIDEST_SHIFT = 256
+"""Numbers on finer or coarser grids are scaled first, so that their squares are doubles as well."""
+
+
+def codes_in_one(coding: Coding) -> float:
+    """How many codes one unit of a summand is: on grids of powers of two, summands stay unscaled.
+
+    Scaling by a power of two changes no digit of a double. So it commutes with rounding, and with
+    adding up, and needs to be done but once, of the sum.
+    """
+    unscaled = not (coding.is_integer or coding.decimals) and abs(coding.shift) <= _WIDEST_SHIFT
+    return float(coding.scale) if unscaled else 1.0
 
 
 def summand_of(part: CodedSum, table: Table) -> pl.Expr:
-    """The same code; on a grid, as a double that is a whole number, which adds up faster."""
+    """What stands for the code; on a grid, a double, which adds up faster: see `codes_in_one`."""
     coding, expr = part.coding, part.expr
     value = polars_of(expr, reader(table))
     if coding.is_integer:
@@ -214,21 +257,23 @@ def summand_of(part: CodedSum, table: Table) -> pl.Expr:
                 if not domain.nullable:
                     value = value.fill_nan(None).fill_null(domain.low)
         low, high = coding.value(coding.low), coding.value(coding.high)
-        bounded = _bounded_float(value.cast(pl.Float64), low, high)
-        code = _rounded(bounded * float(coding.scale))
+        bounded, steps = _bounded_float(value.cast(pl.Float64), low, high), codes_in_one(coding)
+        scale = float(coding.scale) / steps
+        code = _rounded(bounded if scale == 1 else bounded * scale, steps)
     if part.condition is None:
         return code
     return pl.when(polars_of(part.condition, reader(table))).then(code)
 
 
-def _rounded(value: pl.Expr) -> pl.Expr:
-    """The nearest whole number, half to even, of numbers within 2^51: see `ROUNDING`."""
-    return (value + ROUNDING) - ROUNDING
+def _rounded(value: pl.Expr, steps: float = 1.0) -> pl.Expr:
+    """The nearest multiple of 1 / steps, half to even, of up to 2^51 of them: see `ROUNDING`."""
+    constant = ROUNDING / steps
+    return (value + constant) - constant
 
 
-def square_of(part: Blend, code: pl.Expr) -> pl.Expr:
+def square_of(part: Blend, summand: pl.Expr) -> pl.Expr:
     """The rounded square of how far a code lies above the low end, as a double: see `Blend`."""
-    above = code.cast(pl.Float64)
+    above, steps = summand.cast(pl.Float64), codes_in_one(part.coding)
     if part.coding.low:  # Polars would subtract 0 as well
-        above = above - float(part.coding.low)
-    return _rounded(above * above * part.ratio)
+        above = above - part.coding.low / steps
+    return _rounded(above * above * (part.ratio * steps * steps))

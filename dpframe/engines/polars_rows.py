@@ -21,10 +21,10 @@ from dpframe.declare import Table
 from dpframe.engines.polars_exprs import (
     code_of,
     computed,
+    filtered,
     polars_of,
     read_column,
     reader,
-    row_mask,
     with_stages,
 )
 from dpframe.plan.domains import INT64, Type
@@ -61,8 +61,7 @@ def selected_frame(selected: Selected, frames: Frames) -> pl.LazyFrame:
     if table.unit_column is not None:
         columns.append(shared_unit(table).alias(UNIT))
     rows = with_stages(source_frame(selected.source, frames), staging.stages, read)
-    if where is not None:
-        rows = rows.filter(row_mask(where, table, read))
+    rows = filtered(rows, where, table)
     if not columns:
         return rows.select(pl.int_range(pl.len()).alias("one"))  # the rows still count
     return computed(rows, columns)

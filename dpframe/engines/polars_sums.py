@@ -1,4 +1,4 @@
-"""Parts on Polars, as aggregations of prepared rows: codes `c0`, ..., their squares `q0`, ...
+"""Parts on Polars, as aggregations of prepared rows: summands `c0`, ..., their squares `q0`, ...
 
 Polars rounds sums of doubles and wraps sums of 64 bits, both silently. So sums come in three ways, and
 whoever asks for one proves by the number of rows that it is exact.
@@ -13,7 +13,7 @@ from enum import Enum
 import polars as pl
 
 from dpframe.engines.base import Request, sum_that_counts
-from dpframe.engines.polars_exprs import as_integer, square_of
+from dpframe.engines.polars_exprs import as_integer, codes_in_one, in_codes, square_of
 from dpframe.plan.coding import EXACT_DOUBLES
 from dpframe.plan.parts import Blend, CodedSum, CountDistinct, Part
 
@@ -67,7 +67,7 @@ def part_of(index: int, request: Request, way: Way) -> pl.Expr:
     part = request.parts[index]
     if isinstance(part, CodedSum):
         code = pl.col(f"c{coded_at(index, request.parts)}")
-        total = _sum(code, way)
+        total = _sum(code, way, codes_in_one(part.coding))
         return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
     if isinstance(part, Blend):
         places = coded_at(index, request.parts), _squared_at(index, request.parts)
@@ -86,12 +86,13 @@ def part_of(index: int, request: Request, way: Way) -> pl.Expr:
 def _blend(part: Blend, code: pl.Expr, square: pl.Expr, way: Way) -> pl.Expr:
     """A blend, from sums that the three of them share."""
     rows, codes, squares = part.terms
-    summed = _sum(code, way) * codes + _sum(square, way) * squares
+    summed = _sum(code, way, codes_in_one(part.coding)) * codes + _sum(square, way) * squares
     return code.count().cast(pl.Int128) * rows + summed
 
 
-def _sum(code: pl.Expr, way: Way) -> pl.Expr:
-    """The sum of codes, which are whole numbers: integers, or doubles if they are on a grid."""
-    if way is not Way.DOUBLES:
-        code = as_integer(code)
+def _sum(summand: pl.Expr, way: Way, steps: float = 1.0) -> pl.Expr:
+    """The sum of codes, from what stands for them: integers, or doubles if they are on a grid."""
+    if way is Way.DOUBLES:
+        return in_codes(summand.sum(), steps).cast(pl.Int128)
+    code = as_integer(summand, steps)
     return (code.cast(pl.Int128) if way is Way.WIDE else code).sum().cast(pl.Int128)

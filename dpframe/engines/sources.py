@@ -13,7 +13,9 @@ from typing import Any, Literal
 import polars as pl
 
 from dpframe.engines.base import Engine, withhold_rows
+from dpframe.engines.csv_dialect import dialect_of
 from dpframe.engines.polars import PolarsEngine
+from dpframe.engines.steady import is_steady, scans_a_table
 from dpframe.errors import DeclarationError, ParameterError
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
@@ -73,7 +75,7 @@ def _files_version(files: list[str]) -> str | None:
     return "files " + "; ".join(listed)
 
 
-_NEVER_THE_SAME = r"python|map_groups|\.shuffle\(|\.sample\("
+_NEVER_THE_SAME = r"python|map_groups|\.shuffle\(|\.sample\(|\.rank\("
 """What computes other rows each time, or may: code of the user's own, and chance."""
 
 
@@ -151,7 +153,9 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
             fix="leave engine= out, or register relation.pl()",
         )
     _require_every_row_is_read(data)
-    return DuckDBEngine(data.project(_in_their_types(data)))
+    _require_plain_integers(data)
+    typed = data.project(_in_their_types(data))
+    return DuckDBEngine(typed, is_steady=scans_a_table(typed))
 
 
 BELIEVES = "filter_pushdown,join_filter_pushdown,statistics_propagation"
@@ -165,6 +169,23 @@ asks for: so a text or a time that cannot be read does not tell by its error whi
 """
 
 
+def _setting(relation: Any, name: str) -> str:
+    """A setting of the connection that a relation is read on."""
+    view, asked = "dpframe_settings", f"SELECT current_setting({duckdb_literal(name)})"
+    return str(withhold_rows("DuckDB", lambda: relation.query(view, asked).fetchall())[0][0])
+
+
+def _require_plain_integers(relation: Any) -> None:
+    """Refuse a connection that hands over the integers of 128 bits that sums are as bytes."""
+    if _setting(relation, "arrow_lossless_conversion").lower() == "false":
+        return
+    raise DeclarationError(
+        "this relation's connection hands over wide integers as bytes",
+        why="sums are integers of 128 bits, so that queries would fail after they were paid for",
+        fix='connection.execute("SET arrow_lossless_conversion = false")',
+    )
+
+
 def _require_every_row_is_read(relation: Any) -> None:
     """Refuse a relation over files, unless its connection takes nothing from their statistics.
 
@@ -172,9 +193,8 @@ def _require_every_row_is_read(relation: Any) -> None:
     """
     if not re.search("PARQUET|ICEBERG|DELTA|DUCKLAKE|EMPTY.RESULT", relation.explain().upper()):
         return
-    view, asked = "dpframe_settings", "SELECT current_setting('disabled_optimizers')"
-    known = withhold_rows("DuckDB", lambda: relation.query(view, asked).fetchall())
-    if set(BELIEVES.split(",")) <= set(str(known[0][0]).replace(" ", "").split(",")):
+    disabled = _setting(relation, "disabled_optimizers")
+    if set(BELIEVES.split(",")) <= set(disabled.replace(" ", "").split(",")):
         return
     raise DeclarationError(
         "this relation reads files whose statistics DuckDB believes",
@@ -201,12 +221,17 @@ def sandbox(**settings: Any) -> Any:
 
 
 def _locked(
-    connection: Any, relation: Any, attach: Callable[[Any, str], object], *, repeats: bool = False
+    connection: Any,
+    relation: Any,
+    attach: Callable[[Any, str], object],
+    *,
+    repeats: bool = False,
+    is_steady: bool = True,
 ) -> Engine:
     from dpframe.engines.duckdb import DuckDBEngine
 
     connection.execute("SET lock_configuration = true")
-    return DuckDBEngine(relation, attach, connection, repeats=repeats)
+    return DuckDBEngine(relation, attach, connection, repeats=repeats, is_steady=is_steady)
 
 
 def _queried(connection: Any, sql: str, *, repeats: bool = False) -> Engine:
@@ -225,7 +250,12 @@ def _scanned_by_duckdb(data: Any) -> Engine:
     connection.register("data", typed)
     connection.execute("SET enable_external_access = false")
     relation = withhold_rows("DuckDB", lambda: connection.table("data"))
-    return _locked(connection, relation, lambda other, view: other.register(view, typed))
+    return _locked(
+        connection,
+        relation,
+        lambda other, view: other.register(view, typed),
+        is_steady=not isinstance(data, pl.LazyFrame) or is_steady(data),
+    )
 
 
 def _with_types(data: Any) -> Any:
@@ -321,7 +351,7 @@ def _csv(files: list[str], engine: EngineName | None) -> Engine:
     connection = sandbox()
 
     def open_files() -> Engine:
-        dialect = _dialect(files)
+        dialect = dialect_of(files)
         sniffed = connection.sql(f"SELECT * FROM read_csv([{listed}], {dialect})")
         texts = ", ".join(f"{duckdb_literal(c)}: 'VARCHAR'" for c in sniffed.columns)
         # SUBSTRING changes nothing, but a bare cast becomes the reader's own, and drops whole rows.
@@ -333,29 +363,6 @@ def _csv(files: list[str], engine: EngineName | None) -> Engine:
         return _queried(connection, f"SELECT {columns} FROM read_csv([{listed}], {fixed})")
 
     return _opened(repr(files[0]), open_files)
-
-
-def _dialect(files: list[str]) -> str:
-    """How the cells of CSV files are told apart: as RFC 4180 says, with the separator of the header.
-
-    DuckDB would find out from the rows, and one row with an odd quote would change how all others
-    are read. The header is public, like any schema. Nor may the rows be read in parallel: a reader
-    that starts in the middle guesses whether it is inside quotes.
-    """
-    headers = []
-    for file in files:
-        with open(file, "rb") as lines:
-            headers.append(lines.readline())
-    if len(set(headers)) > 1:
-        raise ValueError("different columns")
-    separator = max(b",;\t|", key=headers[0].count)
-    line_end = r"\r\n" if headers[0].endswith(b"\r\n") else r"\n"
-    return (
-        f"delim = {duckdb_literal(chr(separator))}, quote = '\"', escape = '\"', comment = '',"
-        f" new_line = '{line_end}', header = true, skip = 0, encoding = 'utf-8',"
-        " ignore_errors = true, null_padding = true, strict_mode = false, parallel = false,"
-        " hive_partitioning = false"
-    )
 
 
 def _opened(what: str, open_engine: Callable[[], Engine]) -> Engine:

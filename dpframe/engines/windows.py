@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from dpframe.bounds.windows import RANKS
+from dpframe.bounds.windows import PARTS_OF_RANK, QUANTILES, RANKS, SPREADS
 from dpframe.engines.duckdb import scratch
 from dpframe.plan.domains import Domain, Type
-from dpframe.plan.exprs import AggregateCall, WindowCall
+from dpframe.plan.exprs import AggregateCall, Literal, WindowCall
 from dpframe.plan.functions.casts import POLARS_TYPES
 
 INPUT = "__dpframe_over"
@@ -61,17 +61,18 @@ def windowed(
             f" NULLS {'LAST' if by.nulls_last else 'FIRST'}"
             for i, by in enumerate(call.order)
         ]
-        in_order = call.name not in ("RANK", "DENSE_RANK") and not call.frame.startswith("RANGE")
-        if in_order and (call.frame or call.name in ("ROW_NUMBER", "LAG", "LEAD")):
+        peers = ("RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST")
+        in_order = call.name not in peers and not call.frame.startswith("RANGE")
+        if in_order and (call.frame or call.name in ("ROW_NUMBER", "NTILE", "LAG", "LEAD")):
             ordered.append(f'"{_INDEX}"')
         clauses = []
         if parted:
             clauses.append("PARTITION BY " + ", ".join(f'"{c}"' for c in parted))
         if ordered:
             clauses.append("ORDER BY " + ", ".join(ordered))
-        framed = call.frame and call.name not in (*RANKS, "LAG", "LEAD")
+        framed = call.frame and call.name not in (*RANKS, *PARTS_OF_RANK, "LAG", "LEAD")
         clauses += [call.frame] if framed else []
-        over = f"{_call(call.name, number, len(call.args))} OVER ({' '.join(clauses)})"
+        over = f"{_call(call, number)} OVER ({' '.join(clauses)})"
         columns.append(f'TRY_CAST({over} AS {domain.type.value}) AS "{name}"')
     sql = f'SELECT {", ".join(columns)} FROM noisy ORDER BY "{_INDEX}"'
     found = _run(sql, frame.with_row_index(_INDEX))
@@ -86,7 +87,7 @@ def regrouped(
     """One row per group of these columns, in their order, and a column for each aggregate."""
     columns = [f'"{key}"' for key in keys]
     for number, (name, call, domain) in calls.items():
-        found = _call(call.name, number, len(call.args))
+        found = _call(call, number)
         found += f' FILTER (WHERE "{where(number)}")' if call.where is not None else ""
         columns.append(f'TRY_CAST({found} AS {domain.type.value}) AS "{name}"')
     if not columns:
@@ -109,9 +110,13 @@ def _in_types(
     return typed.with_columns(pl.col(floats).fill_nan(None)) if floats else typed
 
 
-def _call(name: str, number: int, args: int) -> str:
-    listed = ", ".join(f'"{argument(number, i)}"' for i in range(args))
-    return f"{name}({listed or ('*' if name == 'COUNT' else '')})"
+def _call(call: WindowCall | AggregateCall, number: int) -> str:
+    name = QUANTILES.get(call.name) or SPREADS.get(call.name) or call.name
+    listed = [f'"{argument(number, i)}"' for i in range(len(call.args))]
+    if call.name in (*QUANTILES, "NTILE", "NTH_VALUE"):  # these take a constant
+        last = call.args[-1]
+        listed[-1:] = [repr(last.value)] if isinstance(last, Literal) else listed[-1:]
+    return f"{name}({', '.join(listed) or ('*' if name == 'COUNT' else '')})"
 
 
 def _run(sql: str, frame: pl.DataFrame) -> pl.DataFrame:

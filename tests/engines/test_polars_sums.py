@@ -58,3 +58,32 @@ def test_sums_that_may_not_be_exact_are_measured_again(
     assert engine.measure(request) == expected
     first = [Way.DOUBLES] if lazy and needed is not Way.DOUBLES else []
     assert taken == [*first, needed]
+
+
+_VARIES = [(-3, 10), (0, 1000), (2.5, 2.5), (-1e-9, 1e-9), (0, 1e49), (-1e-49, 1e-49)]
+_ADDS_UP = [*_VARIES, (0, 1e70), (-1e-70, 1e-70), (-1e199, 1e199), (1e-300, 2e-300)]
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        *(("VAR_POP(x)", ends) for ends in _VARIES),
+        *((text, ends) for text in ("SUM(x)", "AVG(x)", "MEDIAN(x)") for ends in _ADDS_UP),
+    ],
+)
+@pytest.mark.parametrize("nullable", [True, False])
+def test_fine_and_coarse_grids_have_the_same_integers_as_on_duckdb(
+    text: str, ends: tuple[float, float], nullable: bool
+) -> None:
+    """Summands are scaled after they are added up, on grids that are neither too fine nor too coarse."""
+    low, high = ends
+    step = (high - low) / 7 / 2**26
+    values = [low, high, low + 0.5 * step, 3.5 * step, -2.5 * step, low / 3 + high / 3, *VALUES]
+    frame = pl.DataFrame({"x": values}, strict=False)
+    found = []
+    for engine in ("polars", "duckdb"):
+        session = dp.Session(dp.Budget(epsilon=1))
+        session.register("t", frame, columns={"x": dp.Range(*ends, nullable=nullable)}, engine=engine)  # type: ignore[arg-type]  # fmt: skip
+        query = session.query(f"SELECT {text} FROM t")
+        found.append(query._engine.measure(request_for(query._compiled, layout_for(query._compiled, 1))))  # fmt: skip
+    assert found[0] == found[1]

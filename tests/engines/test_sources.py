@@ -750,3 +750,32 @@ def test_a_type_that_lies_beyond_the_range_is_clamped_to_its_end() -> None:
     )
     opened = session(connection.table("far"), columns={"x": dp.Range(-9, -6)})
     assert opened.sql("SELECT COUNT(x), SUM(x) FROM t", epsilon=1).frame.row(0) == (2, -12)
+
+
+# --- settings of a user's own connection -----------------------------------------------------------
+
+WIDE_AS_BYTES = "SET arrow_lossless_conversion = true"
+
+
+def test_a_connection_that_hands_over_wide_integers_as_bytes_is_refused() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE stored AS SELECT 1 AS x")
+    connection.execute(WIDE_AS_BYTES)
+    with pytest.raises(dp.DeclarationError, match="arrow_lossless_conversion = false"):
+        session(connection.table("stored"), columns={})
+
+
+@pytest.mark.parametrize("asked", ["COUNT(DISTINCT s)", "COUNT(DISTINCT x)", "SUM(x)", "MEDIAN(x)"])
+def test_an_exact_part_that_is_no_integer_is_not_quoted(asked: str) -> None:
+    """Python says which literal is invalid, and that literal was the exact count."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE stored AS SELECT range AS x, 'a' AS s FROM range(5)")
+    unit = dp.Unit("x", max_rows=2)
+    opened = session(connection.table("stored"), columns={"x": dp.Range(0, 10)}, unit=unit)
+    connection.execute(WIDE_AS_BYTES)
+    with pytest.raises(dp.EngineError) as caught:
+        opened.sql(f"SELECT {asked} FROM t", epsilon=1)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "literal" not in shown
+    assert "\\x" not in shown
+    assert caught.value.__context__ is None

@@ -105,3 +105,11 @@ def test_every_entry_renders_for_both_engines(function: Function, params: tuple[
     assert all(name in sql for name in names)
     assert sql.count("(") == sql.count(")")
     assert isinstance(function.polars([pl.col(n) for n in names], params), pl.Expr)
+
+
+@pytest.mark.parametrize("name", [name for name, f in FUNCTIONS.items() if f.is_whole])
+def test_what_is_said_to_be_whole_is_whole(name: str) -> None:
+    values = [0.5, -0.5, 2.5, -2.5, 1e15 + 0.5, 1e300, -0.0, 5e-324, 0.49999999999999994, None]
+    found = pl.select(FUNCTIONS[name].polars([pl.lit(pl.Series(values))], ())).to_series()
+    assert found.to_list() == found.round(0).to_list()
+    assert found.null_count() == 1

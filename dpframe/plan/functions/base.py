@@ -54,6 +54,8 @@ class Function:
     """Whether a rendering mentions an argument more than once."""
     keeps_integers: bool = False
     """Whether integers pass through unchanged, so that the call can be left out."""
+    is_whole: bool = False
+    """Whether a float that it yields is a whole number, so that a cast to integers need not round."""
     fixed: Callable[[Domains, Params], Params] = lambda domains, params: params
     """Checks the parameters, and gives them the types that the renderings take."""
     instead: Callable[[Domains, Params], tuple[str, Params] | None] = lambda domains, params: None

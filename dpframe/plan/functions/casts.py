@@ -38,6 +38,9 @@ def polars_type(kind: Type) -> pl.DataType:
 TOWARD_ZERO, HALF_AWAY = "toward zero", "half away from zero"
 """How some dialects round in CAST(x AS INT); DuckDB and PostgreSQL round half to even."""
 
+WHOLE = "whole"
+"""Said of a float that is a whole number already, such as FLOOR(x): no dialect rounds it."""
+
 _WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 _INTEGER_TEXT = r"^[+-]?[0-9]{1,18}$"
@@ -210,7 +213,9 @@ def _polars_cast(
             moment = pl.when(arg.str.contains(_TIMESTAMP_TEXT)).then(arg)
             return moment.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
         case (Type.FLOAT, Type.INT):
-            if TOWARD_ZERO in rounding:
+            if WHOLE in rounding:
+                whole = arg
+            elif TOWARD_ZERO in rounding:
                 whole = pl.when(arg < 0).then(arg.ceil()).otherwise(arg.floor())
             else:
                 away = HALF_AWAY in rounding

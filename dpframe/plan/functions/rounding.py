@@ -45,6 +45,7 @@ def _rounding(
         lambda args, params: f"{name.upper()}({args[0]})",
         lambda args, params: getattr(args[0], polars)(),
         keeps_integers=True,
+        is_whole=True,
     )
 
 
