@@ -20,6 +20,7 @@ from dpframe.declare import Keys, Neighbors, Range, Row, Unit
 from dpframe.engines.sources import EngineName
 from dpframe.errors import ParameterError, QueryError
 from dpframe.frame import Frame
+from dpframe.frontends.sql_plans import Plans
 from dpframe.histogram import HistogramQuery
 from dpframe.mechanisms import Source
 from dpframe.plan.bins import Closed
@@ -82,6 +83,7 @@ class Session:
         self._queries = queries
         self._catalog = Catalog()
         self._tables, self._engines = self._catalog.tables, self._catalog.engines
+        self._plans = Plans(self._tables)
         self._source = Source()
 
     def close(self) -> None:
@@ -306,10 +308,9 @@ class Session:
         dialect: str = "duckdb",
     ) -> Query:
         """Analyse a query without spending anything."""
-        from dpframe.frontends.sql import plan_of
         from dpframe.frontends.sql_terms import check_unit, terms_of
 
-        plan, terms = plan_of(text, self._tables, dialect), terms_of(text)
+        plan, terms = self._plans.of(text, dialect), terms_of(text)
         for name in tables_of(plan):
             if not self._tables[name].public:
                 check_unit(terms, self._tables[name], text)
@@ -372,9 +373,7 @@ class Session:
         self, text: str, keys: Mapping[str, Iterable[Any]] | None, dialect: str
     ) -> Learning:
         """A query whose missing ranges are learned first."""
-        from dpframe.frontends.sql import plan_of
-
-        plan = plan_of(text, self._tables, dialect)
+        plan = self._plans.of(text, dialect)
         return Learning(
             plan,
             open_arguments(plan, self._catalog.lowering(plan)[1]),

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from dpframe.budget.enclosure import Enclosure, round_up
 from dpframe.budget.loss import Loss
@@ -108,6 +109,7 @@ def largest_epsilon_in_rho(rho: Fraction) -> Fraction:
     )
 
 
+@lru_cache(maxsize=256)  # a release asks for the room before it and, twice, for that after it
 def largest_epsilon_in_renyi(order: Fraction, renyi: Fraction) -> Fraction:
     """Give the largest pure epsilon whose Renyi loss at `order` is at most `renyi`, rounded down.
 
