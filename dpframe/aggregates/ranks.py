@@ -18,14 +18,16 @@ from dpframe.plan.surroundings import Surroundings
 
 Indices = NDArray[np.int64]
 
-_NEAR = (*range(9), *(math.floor(8 * 1.3**i) for i in range(1, 24)))
-"""Which edges to each side of a chosen place are looked at: further off, fewer of them."""
+_NEAR = (*range(18), *(math.floor(17 * 1.3**i) for i in range(1, 20)))
+"""Which edges to each side of a chosen place are looked at: further off, fewer of them.
+
+Distances double from one edge to the next, so the first 18 reach over a grid of 2**16 cells: one of
+them that was left out would be an error bar that ends twice as far away, or four times.
+"""
 
 _EVEN, _HEAPED = 1.3, 2.0
-"""Cells next to a place double in width, so of even rows each holds as many as lie nearer, about.
-
-One that holds this many times as many, and the noise, may have a heap at its end: the more, the
-more surely it has.
+"""Steps of a tree's edges are about equally many rows apart. One that holds this many times as many
+as lie nearer, and the noise, may have a heap at its end: the more, the more surely it has.
 """
 
 _STEP, _REACH = 0.25, 4.0
@@ -193,7 +195,7 @@ class ChosenRank:
         near = (middle + np.concatenate([-steps[:0:-1], steps])).clip(0, last)
         edges = np.take_along_axis(around.edges, near, axis=1)
         missing = self._missing(around, near, deviations[-1])
-        spans = _spans(missing, edges, normals, self.chosen)
+        spans = _spans(missing, edges, normals, self.chosen, chosen=steps.size - 1)
         return _where(_may_have_rows(around, deviations[-1]), spans)
 
     def influence(self, counts: Levels, deviations: Sequence[float]) -> Floats:
@@ -250,12 +252,19 @@ class Outermost:
         return self.on_tree.influence(counts[:-1], deviations[:-1])
 
 
-def _spans(gaps: Gaps, edges: NDArray[Any], normals: Floats, grid: Tree | RankedCells) -> Span:
+def _spans(
+    gaps: Gaps,
+    edges: NDArray[Any],
+    normals: Floats,
+    grid: Tree | RankedCells,
+    chosen: int | None = None,
+) -> Span:
     """Where the place may be, for each draw and group: the first and the last code of its cells.
 
     Nothing says where in its cell it lies, nor in which one of two that are both possible. Of whole
     numbers, the last one before an edge is meant. The other two are the same for a cell with a heap;
-    in one without, they are where the place would be if rows lay evenly.
+    in one without, they are where the place would be if rows lay evenly. `chosen` is the edge that
+    cells grow away from, where they do.
     """
     before = 1 if grid.coding.is_integer else 0
     rising, falling = gaps.scores()
@@ -268,12 +277,44 @@ def _spans(gaps: Gaps, edges: NDArray[Any], normals: Floats, grid: Tree | Ranked
         ends = edges[group][[left, right]].astype(float)
         sides = (np.interp(drawn, scores[group], edges[group]) for scores in (rising, falling))
         even = np.where(drawn < 0, *sides).clip(*ends)
-        nearer = np.where(rows[left] * rows[right] > 0, np.abs(rows[[left, right]]).min(axis=0), 0)
-        heap = (rows[right] - rows[left]) / (nearer + noise[group])
+        if chosen is None:
+            heaped = _heaped_step(rows, left, right, noise[group])
+        else:
+            heaped = _heaped_cell(rows, gaps.covariances[group], left, right, chosen)
         found[:2, :, group] = ends
-        found[2:, :, group] = even + (_HEAPED * (heap - _EVEN)).clip(0, 1) * (ends - even)
+        found[2:, :, group] = even + heaped * (ends - even)
     first, last, *inner = found * float(grid.width)
     return first, last - before, inner[0], np.maximum(inner[1] - before, inner[0])
+
+
+def _heaped_step(rows: Floats, left: Indices, right: Indices, noise: float) -> Floats:
+    """How surely there is a heap between two edges of a tree, from 0 to 1."""
+    nearer = np.where(rows[left] * rows[right] > 0, np.abs(rows[[left, right]]).min(axis=0), 0)
+    heap = (rows[right] - rows[left]) / (nearer + noise)
+    found: Floats = (_HEAPED * (heap - _EVEN)).clip(0, 1)
+    return found
+
+
+def _heaped_cell(
+    rows: Floats, shared: Floats, left: Indices, right: Indices, chosen: int
+) -> Floats:
+    """The same where cells grow away from a chosen edge, each as wide as all that are nearer.
+
+    Of even rows a cell holds as many as lie nearer, so `(far - near) - (near - chosen)` of the gaps is
+    noise around 0. Its variance is small, because the noise of all other cells cancels. From half a
+    deviation below 0 on, rows are less and less taken to be even, and from half a deviation above 0
+    on, not at all: to take them so by mistake makes an error bar miss, not to do so makes it wider.
+    """
+    above = right > chosen
+    near = np.where(above, np.maximum(left, chosen), np.minimum(right, chosen))
+    far = np.where(above, right, left)
+    more = np.abs(rows[far] - rows[near]) - np.abs(rows[near] - rows[chosen])
+    variance = shared[far, far] + 4 * shared[near, near] + shared[chosen, chosen]
+    variance = variance + 2 * shared[far, chosen] - 4 * (shared[far, near] + shared[near, chosen])
+    deviation = np.sqrt(variance.clip(0))
+    certain = np.where(more > 0, 1.0, 0.0)
+    found: Floats = np.where(deviation > 0, more / np.where(deviation > 0, deviation, 1), certain)
+    return (found + 0.5).clip(0, 1)
 
 
 def _where(known: NDArray[np.bool_], spans: Span) -> Span:

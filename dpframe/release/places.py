@@ -12,8 +12,8 @@ from dpframe.aggregates.base import Place
 from dpframe.mechanisms import Source
 from dpframe.release.noisy import NoisyParts
 
-_TOGETHER = 0.65
-"""The share of a tail for the test of all scores together."""
+_TOGETHER = 0.5
+"""The share of a tail for the test of all scores together; the rest is for each by itself."""
 
 
 class Spans(NamedTuple):
@@ -68,7 +68,9 @@ def not_refuted(
     redraws are tested. Scores of the true places are normal numbers with known correlations, and so
     is their sum with any weights. Weights are how far each moves the column: then where it moves
     evenly, the sum says how far the column itself is off. Redraws in which a place by itself is
-    refuted are left out as well. Both tests share the tail; they mostly fail together.
+    refuted are left out as well. For each end the sum has half of the tail, and the places in the
+    direction that matters have the other half (Boole's inequality), however rows lie. Where rows lie
+    evenly, what is left covers more: it also holds places that are wrong in ways which cancel.
     """
     normal = NormalDist()
     farthest = -normal.inv_cdf(tail / 2 / len(scores))

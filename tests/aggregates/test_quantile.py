@@ -18,6 +18,7 @@ import dpframe as dp
 from dpframe.aggregates import quantile
 from dpframe.aggregates.layout import layout_for
 from dpframe.plan.parts import Part, RankedCells
+from dpframe.plan.surroundings import number_of_edges
 
 RANDOM = np.random.default_rng(5)
 ROWS = 4_000
@@ -481,6 +482,25 @@ def test_gaps_and_heaps_of_rows_do_not_fall_out_of_intervals(
     assert covers(bounds, "m", float(np.median(values))) >= 0.93
     first = float(np.quantile(values, 0.5, method="inverted_cdf"))
     assert covers(bounds, "d", first) >= 0.93
+
+
+def test_bars_on_the_finest_grid_are_as_wide_as_the_noise_of_their_counts() -> None:
+    """Of edges that were left out, bars would end at the next one, four times as far away."""
+    rows, opened = 10_000, dp.Session(dp.Budget(epsilon=10**4))
+    opened._source = Stream(1)
+    data = pl.DataFrame({"x": np.linspace(0, 1_000, rows)})
+    opened.register("t", data, columns={"x": dp.Range(0, 1_000)})
+    widths = []
+    for _ in range(20):
+        found = opened.sql("SELECT MEDIAN(x) AS m FROM t", epsilon=1, fresh=True)
+        (part,) = found._parts.layout.parts
+        assert isinstance(part, RankedCells)
+        _, low, high = found.intervals(0.95).row(0)
+        widths.append((high - low) * rows / 1_000)
+    edges = number_of_edges(1, part.inside)
+    deviation = found._parts.deviation(0) * (edges / 4) ** 0.5  # each cell counts for a half
+    # The next edge is up to twice as far away as where the noise ends.
+    assert np.median(widths) < 2 * 2 * 1.645 * deviation
 
 
 BETWEEN = {
