@@ -289,6 +289,11 @@ class Regrouping:
             table, f"group_by({source_code(self._keys)}).agg", source_code(given)
         )
 
+    def head(self, n: int = 5) -> Summary:
+        """The first rows of each group; `sort` says which they are."""
+        table = self._summary._table.first_of_each(self._keys, _rows(n))
+        return self._summary._with(table, f"group_by({source_code(self._keys)}).head", str(n))
+
     def len(self, name: str = "len") -> Summary:
         """The number of rows of each group."""
         return self.agg(pl.len().alias(name))

@@ -21,7 +21,15 @@ from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
 from dpframe.frontends.polars_unknown import UNMEASURED
 from dpframe.frontends.polars_windows import Windows, is_one_value
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, columns_of
+from dpframe.plan.exprs import (
+    AggregateCall,
+    Call,
+    Column,
+    Expr,
+    WindowOrder,
+    columns_of,
+    literal,
+)
 from dpframe.plan.nodes import (
     HIDDEN,
     Aggregate,
@@ -309,6 +317,32 @@ class NoisyTable:
             )
         return replace(self, node=Limit(self.node, rows, offset))
 
+    def first_of_each(self, keys: Named, rows: int) -> NoisyTable:
+        """Keep the first rows of each group of these keys, in the order that they were sorted in.
+
+        Guarantee: it reads released numbers, so it costs nothing (Dwork and Roth 2014, Prop. 2.1).
+        """
+        for _, term in keys:
+            if term.name != "col":
+                raise polars_error(
+                    term,
+                    "is no column of the released table",
+                    why="the rows that are kept are shown with the columns that they have",
+                    fix='.with_columns(key=...) first, then .group_by("key").head(3)',
+                )
+        order = _order_of(self.node)
+        if not order:
+            raise QueryError(
+                "the rows have no order",
+                why="which of them are the first of each group would be left to chance",
+                fix='.sort("n", descending=True).group_by("month").head(3)',
+            )
+        windows, reader = Windows(self.node), TermReader(self._leaf)
+        by = {name: reader.read(term) for name, term in keys}
+        place = windows.row_number(tuple(by.values()), order)
+        node = Filter(windows.node(), Call("less_equal", (place, literal(rows))))
+        return NoisyTable(node, {**by, **self.columns})
+
     def reader(self, windows: Windows) -> TermReader:
         """Reads expressions over the noisy columns, and over many rows of them."""
         return TermReader(windows.leaf(self._leaf))
@@ -342,3 +376,11 @@ class NoisyTable:
                 fix='compute it first: .with_columns(total=pl.col("n").sum())',
             )
         return None
+
+
+def _order_of(node: Node) -> tuple[WindowOrder, ...]:
+    """What the rows of a noisy table were sorted by last; nothing if they were not."""
+    while isinstance(node, Filter | Window | Limit):
+        node = node.parent
+    keys = node.by if isinstance(node, Sort) else ()
+    return tuple(WindowOrder(key.column, key.descending, key.nulls_last) for key in keys)

@@ -58,6 +58,10 @@ class Windows:
         rows = TermReader(column)
         return read
 
+    def row_number(self, partition: tuple[Expr, ...], order: tuple[WindowOrder, ...]) -> Expr:
+        """The place of each row among those of its part."""
+        return self._named(WindowCall("ROW_NUMBER", (), partition, order))
+
     def _read(self, term: Term, over: _Over, rows: TermReader) -> Expr | None:
         if term.name == "over":
             return self._over(term, rows)

@@ -13,6 +13,7 @@ from dpframe.frontends.sql_aggregates import AggregateReader
 from dpframe.frontends.sql_clauses import (
     group_keys,
     grouping_sets,
+    refuse_qualify,
     refuse_what_is_too_large,
     refuse_wrong_ordinals,
     row_count,
@@ -23,7 +24,7 @@ from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_lists import PLACE, expand_lists
 from dpframe.frontends.sql_names import check_tables, qualified, refuse_reserved, written
-from dpframe.frontends.sql_origin import origin_of, sql_error
+from dpframe.frontends.sql_origin import origin_of, place_of_word, sql_error
 from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_released import (
     aggregates,
@@ -183,9 +184,11 @@ class _Statement:
         items = [
             (n, reader.read(i.unalias())) for n, i in zip(names, select.expressions, strict=True)
         ]
+        qualified = self._qualified(select, reader)
         sort_keys, hidden = self._order(select, names, reader, frozenset(columns))
         node = scalars.over(node)
         node = windows.over(node if kept is None else Filter(node, kept))
+        node = node if qualified is None else Filter(node, qualified)
         return self._finished(
             Project(node, (*items, *hidden)), select, names, sort_keys, bool(hidden)
         )
@@ -199,10 +202,28 @@ class _Statement:
                 self.text,
                 "a window cannot stand in WHERE or HAVING",
                 why="windows look at the rows that these keep",
-                fix="SELECT * FROM (SELECT ward, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM"
-                " visits GROUP BY ward) WHERE place <= 3",
+                fix="SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+                " QUALIFY RANK() OVER (ORDER BY n DESC) <= 3",
             )
         return reader.read(node)
+
+    def _qualified(self, select: exp.Select, reader: ExprReader) -> Expr | None:
+        """QUALIFY, which keeps rows by their windows; these look at what HAVING left.
+
+        Guarantee: it reads released numbers, so it costs nothing (Dwork and Roth 2014, Prop. 2.1).
+        """
+        clause = select.args.get("qualify")
+        if clause is None:
+            return None
+        if not any(item.find(exp.Window) for item in (*select.expressions, clause)):
+            raise sql_error(
+                place_of_word(self.text, "QUALIFY") or clause,
+                self.text,
+                "QUALIFY looks at no window",
+                why="it keeps rows by what OVER (...) says of them; HAVING and WHERE do the rest",
+                fix="HAVING COUNT(*) > 40, or QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 3",
+            )
+        return reader.read(clause.this)
 
     def _scalar(
         self,
@@ -255,6 +276,7 @@ class _Statement:
         if not aggregates(select):  # of rows: a window is the first thing to refuse
             for window in (n for item in select.expressions for n in item.find_all(exp.Window)):
                 reader.rows.read(window)
+            refuse_qualify(select, self.text)
         having = select.args.get("having")
         kept = None if having is None else self._condition(having.this, reader.groups)
         windows = WindowReader(self.text)
@@ -263,6 +285,7 @@ class _Statement:
             (name, reader.groups.read(item.unalias()))
             for name, item in zip(names, select.expressions, strict=True)
         ]
+        qualified = self._qualified(select, reader.groups)
         sort_keys, hidden = self._group_order(select, names, scope, reader)
         if not reader.aggregates and not reader.keys:
             raise _rows_error(select.expressions[0] if select.expressions else None, self.text)
@@ -273,7 +296,9 @@ class _Statement:
             node = Aggregate(scope.node, reader.keys, reader.aggregates, reader.sets)
         if kept is not None:
             node = Filter(node, kept)
-        node = Project(windows.over(node), (*columns, *hidden))
+        node = windows.over(node)
+        node = node if qualified is None else Filter(node, qualified)
+        node = Project(node, (*columns, *hidden))
         return self._finished(node, select, names, sort_keys, bool(hidden))
 
     def _finished(

@@ -227,3 +227,16 @@ def row_count(select: exp.Select, clause: str, text: str) -> int | None:
         why="it keeps a number of rows of the noisy table",
         fix=f"{clause.upper()} 10",
     )
+
+
+def refuse_qualify(select: exp.Select, text: str) -> None:
+    """Refuse QUALIFY over rows that are not released."""
+    if select.args.get("qualify"):
+        raise sql_error(
+            place_of_word(text, "QUALIFY") or select.args["qualify"],
+            text,
+            "QUALIFY is not answered over private rows",
+            why="which rows are kept would depend on the rows of other units",
+            fix="keep groups: SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+            " QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC) <= 3",
+        )

@@ -21,6 +21,7 @@ _READ = {
     "where",
     "group",
     "having",
+    "qualify",
     "order",
     "limit",
     "offset",
@@ -29,7 +30,6 @@ _READ = {
 
 _CLAUSES = {
     "distinct": ("DISTINCT", "GROUP BY the columns"),
-    "qualify": ("QUALIFY", "filter groups with HAVING"),
     "windows": ("WINDOW", "aggregate with GROUP BY"),
     "laterals": ("LATERAL", "query one table at a time"),
     "sample": ("SAMPLE", "query the whole table; sampling gains no budget here"),
@@ -94,7 +94,8 @@ def _group_distinct(select: exp.Select) -> None:
     distinct = select.args.get("distinct")
     if distinct is None or distinct.args.get("on"):
         return
-    grouped = select.args.get("group") or select.args.get("having")
+    # QUALIFY looks at rows before DISTINCT does, and not at groups.
+    grouped = any(select.args.get(clause) for clause in ("group", "having", "qualify"))
     order = select.args.get("order")
     shown = [*select.expressions, *(order.expressions if order is not None else [])]
     if not grouped and not any(item.find(exp.AggFunc) for item in shown):

@@ -21,7 +21,7 @@ def aggregates(select: exp.Expression) -> bool:
 
 def measures(select: exp.Expression) -> bool:
     """Whether there is an aggregate in a SELECT of its own, and not keys alone."""
-    clauses = [select.args.get(k) for k in ("having", "order")]
+    clauses = [select.args.get(k) for k in ("having", "qualify", "order")]
     own = [*select.expressions, *(c for c in clauses if c is not None)]
     return any(is_aggregate(n) for e in own for n in _own(e))
 
@@ -32,11 +32,21 @@ def asks_of_groups(select: exp.Expression) -> bool:
     Counts and sums of groups have no bounds as rows, so nothing else could answer it.
     """
     found = [n for e in select.expressions for n in _own(e) if isinstance(n, exp.AggFunc)]
-    plain = all(isinstance(n, _AGAIN) and isinstance(n.this, exp.Column | exp.Star) for n in found)
+    plain = all(isinstance(n, _AGAIN) and _of_a_column(n) for n in found)
     return plain and not all(isinstance(n, exp.Count) for n in found)
 
 
-_AGAIN = (exp.Avg, exp.Count, exp.Max, exp.Min, exp.Sum)
+_PLACES = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
+_SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+_AGAIN = (exp.Avg, exp.Count, exp.Max, exp.Min, exp.Sum, *_PLACES, *_SPREADS)
+
+
+def _of_a_column(node: exp.Expression) -> bool:
+    """Whether an aggregate looks at a column, or counts rows."""
+    within = node.parent
+    if isinstance(within, exp.WithinGroup):
+        return all(isinstance(by.this, exp.Column) for by in within.expression.expressions)
+    return isinstance(node.this, exp.Column | exp.Star)
 
 
 def _own(node: exp.Expression) -> Iterator[exp.Expression]:

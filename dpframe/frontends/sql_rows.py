@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpframe.declare import Table
 from dpframe.frontends.sql_aggregates import AggregateReader
-from dpframe.frontends.sql_clauses import group_keys, grouping_sets
+from dpframe.frontends.sql_clauses import group_keys, grouping_sets, refuse_qualify
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_joins import Conditions, joined
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
@@ -190,6 +190,7 @@ class RowReader:
         """A subquery that mentions columns from outside: it must say `mine = theirs`."""
         if not isinstance(query, exp.Select):
             raise self._not_understood(query)
+        refuse_qualify(query, self.text)
         grouped = any(query.args.get(k) for k in ("group", "having", "distinct", "limit", "offset"))
         if grouped or any(is_aggregate(n) for s in query.expressions for n in s.walk()):
             raise self._not_understood(query)
@@ -238,6 +239,7 @@ class RowReader:
                     why="which rows are kept would depend on the rows of other units",
                     fix="put it after the outermost aggregate",
                 )
+        refuse_qualify(select, self.text)
         scope = self.scope(select, known)
         names = [item.alias_or_name.lower() for item in select.expressions]
         self.check_names(select, names)

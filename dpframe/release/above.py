@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpframe.bounds.analysis import refused
-from dpframe.bounds.windows import RANKS
+from dpframe.bounds.windows import PARTS_OF_RANK, QUANTILES, RANKS, SPREADS
 from dpframe.errors import QueryError
-from dpframe.plan.exprs import Expr, WindowCall, columns_of
+from dpframe.plan.exprs import AggregateCall, Expr, WindowCall, columns_of
 from dpframe.plan.nodes import (
     Aggregate,
     Filter,
@@ -136,13 +136,15 @@ def unknown_at_top(plan: Node, aggregates: set[str]) -> set[str]:
 def is_rank(call: WindowCall) -> bool:
     """Whether it is a rank; COUNT(*) OVER (ORDER BY n) is that of the last of equal rows."""
     counts = call.name == "COUNT" and not call.args and not call.frame
-    return call.name in RANKS or counts
+    return call.name in (*RANKS, *PARTS_OF_RANK) or counts
 
 
 def check_public(plan: Node, aggregates: set[str]) -> None:
     """Refuse what makes it unclear which rows an error bar is of."""
     nodes = above(plan)
-    for node, noisy, _ in noisy_below(plan, aggregates):
+    for node, noisy, chosen in noisy_below(plan, aggregates):
+        if isinstance(node, Regroup | Window):
+            _refuse_of_chosen(node, noisy, chosen)
         if isinstance(node, Regroup):
             for _, key in node.keys:
                 if reads(key, noisy):
@@ -162,6 +164,22 @@ def check_public(plan: Node, aggregates: set[str]) -> None:
                     fix="put LIMIT after the outermost SELECT; or keep rows by their number:"
                     " WHERE n > 100",
                 )
+
+
+def _refuse_of_chosen(node: Regroup | Window, noisy: set[str], chosen: bool) -> None:
+    """Refuse quantiles and deviations of rows that noise chose."""
+    calls = node.aggregates if isinstance(node, Regroup) else node.columns
+    for _, call in calls:
+        where = call.where if isinstance(call, AggregateCall) else None
+        by_noise = chosen or (where is not None and reads(where, noisy))
+        if by_noise and call.name in (*QUANTILES, *SPREADS):
+            raise refused(
+                call,
+                "is of rows that were kept by noisy numbers",
+                why="other rows may belong there without the noise, and its error bar would not"
+                " know how many",
+                fix="keep rows by their keys: WHERE ward <> 'er'; or COUNT, SUM, MIN and MAX of them",
+            )
 
 
 def _noisy_key(key: Expr, clause: str) -> QueryError:

@@ -11,6 +11,7 @@ its redraws are its interval. Others need more, because a redraw adds noise to w
 - A rank changes wherever two numbers may change places. All pairs that the noise may have swapped
   are found at once, from the law of the largest difference of noise (Tukey's), and ranks are
   counted with all such pairs for and against a row.
+- Quantiles and deviations: see `release.second_bounds`. Steps, as `n > 40`: see `release.bent`.
 - Rows kept by a noisy number (HAVING, WHERE) may be others in truth. One reading has all rows that
   are kept in some redraw, another those that are kept in every one.
 
@@ -27,12 +28,14 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from dpframe.bounds.windows import PARTS_OF_RANK, QUANTILES, SPREADS
 from dpframe.engines import windows as engine
 from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, WindowCall
 from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Regroup, Sort, Window
 from dpframe.release.above import noisy_below, reads
+from dpframe.release.bent import ADDED, bent_below, farthest_values, is_bent
 from dpframe.release.noisy import NoisyParts, PostProcessing, Redrawn, finish, with_aggregates
 from dpframe.release.places import possible_places
 from dpframe.release.rank_bounds import is_rank_by_noise, rank_bounds
@@ -43,6 +46,7 @@ from dpframe.release.redraws import (
     redrawn_parts,
     with_places,
 )
+from dpframe.release.second_bounds import quantile_end, spread_ends
 from dpframe.release.windows import DRAW, ROW, Again, Over, identity
 
 Reading = Literal["plain", "most", "least"]
@@ -145,6 +149,8 @@ class _Joint:
         aggregates = {name for name, _ in parts.compiled.aggregates}
         self._nodes = list(noisy_below(self._plan, aggregates))
         self._noisy = {id(node): names for node, names, _ in self._nodes}
+        self._chosen_by_noise = {id(node): chosen for node, _, chosen in self._nodes}
+        self._bent = {id(node): names for node, names in bent_below(self._plan, aggregates)}
         self._reading: Reading = "plain"
         self._draws = 0
 
@@ -167,7 +173,10 @@ class _Joint:
             for call in _calls(node)
             if reads(call, noisy)
         ]
-        if any(call.name in _EXTREMES or is_rank_by_noise(call, noisy) for call, noisy in calls):
+        either = (*_EXTREMES, *QUANTILES, *SPREADS)
+        if any(call.name in either or is_rank_by_noise(call, noisy) for call, noisy in calls):
+            return ["most", "least"]
+        if any(self._is_bent(node, call) for node, _, _ in self._nodes for call in _calls(node)):
             return ["most", "least"]
         return ["plain"]
 
@@ -214,18 +223,32 @@ class _Joint:
     def _windowed(self, node: Window, rows: pl.DataFrame) -> pl.DataFrame:
         over = Over(self._post.domains(node.parent), node)
         inputs = over.inputs(rows)
-        found = over.values(inputs)
         noisy = self._noisy[id(node)]
+        found = over.values(self._farthest(node, inputs, identity(inputs)))
         before, after = self._released[id(node.parent)], self._released[id(node)]
         for number, (name, call) in enumerate(node.columns):
-            if self._reading == "plain" or not reads(call, noisy):
+            of_chosen = call.name in PARTS_OF_RANK and self._chosen_by_noise[id(node)]
+            if self._reading == "plain" or not (reads(call, noisy) or of_chosen):
                 continue
-            if is_rank_by_noise(call, noisy):
+            upper = self._reading == "most"
+            if is_rank_by_noise(call, noisy) or of_chosen:
                 bounds = rank_bounds(
                     over, number, noisy, inputs, over.inputs(before), self._confidence, self._draws
                 )
-                rank = self._beside(inputs, bounds, [self._reading]).to_series()
-                found = found.with_columns(rank.alias(name))
+                found = found.with_columns(self._ranks(inputs, bounds).alias(name))
+            elif call.name in QUANTILES:
+                parted = [engine.partition(number, i) for i in range(len(call.partition))]
+                before_it = over.inputs(before)
+                end = quantile_end(
+                    over, number, inputs, before_it, parted, self._confidence, upper=upper
+                )
+                ends = before_it.select(identity(before_it)).hstack(end.select(name))
+                found = found.with_columns(self._beside(inputs, ends, [name]))
+            elif call.name in SPREADS:
+                before_it = over.inputs(before)
+                found = found.with_columns(
+                    spread_ends(over, number, inputs, before_it, (), (), upper=upper)
+                )
             elif self._takes_off(call, over.looked[number].result):
                 column = engine.argument(number, 0)
                 less = over.values(self._noise(inputs, over.inputs(before), column), [number])
@@ -237,16 +260,67 @@ class _Joint:
         again = Again(self._post.domains(node.parent), node)
         noisy = self._noisy[id(node)]
         inputs, draws = self._chosen(again, again.inputs(rows), noisy), range(self._draws)
-        found = again.values(inputs, draws=draws)
+        own = [c for c in identity(inputs) if c not in again.keys]
+        found = again.values(self._farthest(node, inputs, own), draws=draws)
         before, after = self._released[id(node.parent)], self._released[id(node)]
+        upper, before_it = self._reading == "most", again.inputs(before)
         for number, (name, call) in enumerate(node.aggregates):
-            if reads(call, noisy) and self._takes_off(call, again.looked[number].result):
+            if self._reading == "plain" or not reads(call, noisy):
+                continue
+            if call.name in QUANTILES:
+                keys = list(again.keys)
+                end = quantile_end(
+                    again, number, inputs, before_it, keys, self._confidence, upper=upper
+                )
+                found = found.with_columns(self._beside(found, end, [name]))
+            elif call.name in SPREADS:
+                keys = list(again.keys)
+                found = found.with_columns(
+                    spread_ends(again, number, inputs, before_it, keys, draws, upper=upper)
+                )
+            elif self._takes_off(call, again.looked[number].result):
                 column = engine.argument(number, 0)
                 noise = self._noise(inputs, again.inputs(before), column, list(again.keys))
                 less = again.values(noise, [number], draws)
                 shown = self._beside(found, after, [name])
                 found = found.with_columns(shown[name] - less[name])
-        return found
+        return self._with_missing(again, found, node)
+
+    def _ranks(self, inputs: pl.DataFrame, bounds: pl.DataFrame) -> pl.Series:
+        """Every other redraw has the end of what a rank may be; those between, all that it may be.
+
+        So what is kept by its rank, `r = 2` say, is kept in some redraw if it may be.
+        """
+        both = self._beside(inputs, bounds, ["least", "most"])
+        least, most = (both[end].to_numpy().astype(float) for end in ("least", "most"))
+        draw = inputs[DRAW].to_numpy()
+        between = (draw // 2) / max(1, (self._draws - 1) // 2)
+        found = np.where(draw % 2 == 0, both[self._reading], least + (most - least) * between)
+        whole = both["least"].dtype.is_integer()
+        return (
+            pl.Series(np.rint(found) if whole else found).fill_nan(None).cast(both["least"].dtype)
+        )
+
+    def _with_missing(self, again: Again, found: pl.DataFrame, node: Regroup) -> pl.DataFrame:
+        """Where no row is sure to be kept, sums may be 0."""
+        if self._reading != "least" or not self._chosen_by_noise[id(node)]:
+            return found
+        if again.keys:
+            keys = [*again.keys, *(name for name, _ in node.keys)]
+            groups = self._released[id(node)].select(keys)
+            every = pl.DataFrame({DRAW: range(self._draws)}, schema={DRAW: found.schema[DRAW]})
+            every = groups.join(every, how="cross")
+            found = every.join(
+                found.drop(name for name, _ in node.keys),
+                on=[DRAW, *again.keys],
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
+            )
+        added = [
+            name for name, call in node.aggregates if call.name in ("SUM", "COUNT", "COUNT_IF")
+        ]
+        return found.with_columns(pl.col(added).fill_null(0)) if added else found
 
     def _chosen(self, again: Again, inputs: pl.DataFrame, noisy: set[str]) -> pl.DataFrame:
         """The same for FILTER by noisy numbers: rows that some redraw has, or that all have."""
@@ -257,6 +331,21 @@ class _Joint:
             kept = pl.col(engine.where(number)).fill_null(False)
             kept = kept.any() if self._reading == "most" else kept.all()
             inputs = inputs.with_columns(kept.over(by) if by else kept)
+        return inputs
+
+    def _is_bent(self, node: Node, call: WindowCall | AggregateCall) -> bool:
+        """Whether a function adds up bent functions of noise."""
+        noisy, bent = self._noisy[id(node)], self._bent[id(node)]
+        return call.name in ADDED and any(is_bent(arg, noisy, bent) for arg in call.args)
+
+    def _farthest(
+        self, node: Window | Regroup, inputs: pl.DataFrame, by: list[str]
+    ) -> pl.DataFrame:
+        """The rows, where bent functions are the least or the largest that they may be."""
+        for number, call in enumerate(_calls(node)):
+            if self._reading != "plain" and self._is_bent(node, call):
+                largest = self._reading == "most"
+                inputs = farthest_values(inputs, number, call.name, by, largest=largest)
         return inputs
 
     def _takes_off(self, call: WindowCall | AggregateCall, result: Domain) -> bool:

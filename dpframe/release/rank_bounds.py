@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from dpframe.bounds.windows import PARTS_OF_RANK
 from dpframe.engines import windows as engine
-from dpframe.plan.exprs import Expr, WindowCall
+from dpframe.plan.exprs import Expr, Literal, WindowCall
 from dpframe.release.above import is_rank, reads
 from dpframe.release.windows import DRAW, ROW, Over, identity
 
@@ -43,7 +44,9 @@ def rank_bounds(
     _, call = over.node.columns[number]
     by, first = identity(inputs), call.order[0]
     if not by:  # a table of one row
-        return pl.DataFrame({"least": [1], "most": [1]})
+        one, rows_of_it = np.array([1]), np.array([1])
+        ends = {end: _part(call, one, rows_of_it) for end in ("least", "most")}
+        return pl.DataFrame(ends)
     parted = [engine.partition(number, i) for i in range(len(call.partition))]
     key, sign = engine.order(number, 0), 1.0 if first.descending else -1.0
     score = pl.col(key).to_physical().cast(pl.Float64, strict=False) * sign
@@ -70,6 +73,7 @@ def rank_bounds(
     half = np.where(np.isnan(half), np.inf, half)
     others = _absent(inputs, released, by)
     least, most = np.zeros(rows.height, np.int64), np.zeros(rows.height, np.int64)
+    fewest, largest = np.zeros(rows.height, np.int64), np.zeros(rows.height, np.int64)
     part, sure = rows[_PART].to_numpy(), rows[_SURE].fill_null(False).to_numpy()
     for each in np.unique(part):
         at = np.flatnonzero(part == each)
@@ -80,7 +84,30 @@ def rank_bounds(
             least[at] = 1 + _chains(low[sure[at]], high[sure[at]], high)
         else:
             least[at] = 1 + firmly.size - np.searchsorted(firmly, high, side="right")
-    return rows.select(by).with_columns(pl.Series("least", least), pl.Series("most", most))
+        fewest[at], largest[at] = firmly.size + ~sure[at], at.size + others
+    return rows.select(by).with_columns(
+        pl.Series("least", _part(call, least, largest)),
+        pl.Series("most", _part(call, np.minimum(most, largest), fewest)),
+    )
+
+
+def _part(call: WindowCall, place: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """What a function makes of the place of a row among so many: the rank itself, or a share."""
+    place = np.minimum(place, rows) if call.name in PARTS_OF_RANK else place
+    found: np.ndarray = place
+    match call.name:
+        case "PERCENT_RANK":
+            found = (place - 1) / np.maximum(rows - 1, 1)
+        case "CUME_DIST":
+            found = place / rows
+        case "NTILE":
+            (parts,) = call.args
+            assert isinstance(parts, Literal)
+            size, more = np.divmod(rows, int(parts.value))  # the first ones have one row more
+            last = more * (size + 1)
+            later = more + (place - 1 - last) // np.maximum(size, 1) + 1
+            found = np.where(place <= last, (place - 1) // (size + 1) + 1, later)
+    return found
 
 
 def _half_widths(

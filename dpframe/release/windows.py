@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
@@ -56,6 +57,12 @@ class Over:
             for i, (name, call) in enumerate(self.node.columns)
             if only is None or i in only
         }
+        return self.computed(inputs, calls)
+
+    def computed(
+        self, inputs: pl.DataFrame, calls: Mapping[int, Any], draws: Sequence[int] = ()
+    ) -> pl.DataFrame:
+        """The same for other functions of the same windows, by the numbers of these."""
         return engine.windowed(inputs, calls, [DRAW] if DRAW in inputs.columns else [])
 
 
@@ -90,12 +97,20 @@ class Again:
             for i, (name, call) in enumerate(self.node.aggregates)
             if only is None or i in only
         }
+        return self.computed(inputs, calls, draws)
+
+    def computed(
+        self, inputs: pl.DataFrame, calls: Mapping[int, Any], draws: Sequence[int] = ()
+    ) -> pl.DataFrame:
+        """The same for other functions of the same groups, by the numbers of these."""
         by = [DRAW] if DRAW in inputs.columns else []
         found = engine.regrouped(inputs, [*by, *self.keys], calls)
         if by and not self.keys:  # no row at all makes a row, too
             every = pl.DataFrame({DRAW: draws}, schema={DRAW: found.schema[DRAW]})
             found = every.join(found, on=DRAW, how="left", maintain_order="left")
-            counts = [name for name, call, _ in calls.values() if call.name == "COUNT"]
+            counts = [
+                name for name, call, _ in calls.values() if call.name in ("COUNT", "COUNT_IF")
+            ]
             found = found.with_columns(pl.col(counts).fill_null(0))
         names = zip(self.keys, self.node.keys, strict=True)
         return found.with_columns(pl.col(own).alias(name) for own, (name, _) in names)

@@ -27,8 +27,10 @@ GROUP = pl.DataFrame(
         "u": np.arange(ROWS) // 2,
     }
 )
-TABLE = pl.concat(
-    [GROUP.with_columns(g=pl.lit(g), u=pl.col("u") + g * ROWS) for g in range(RELEASES)]
+TABLE = (
+    pl.concat([GROUP] * RELEASES)
+    .with_columns(g=pl.Series(np.repeat(np.arange(RELEASES, dtype=np.int32), ROWS)))
+    .with_columns(u=pl.col("u") + pl.col("g") * ROWS)
 )
 COLUMNS = {
     "g": dp.Range(0, RELEASES - 1, nullable=False),

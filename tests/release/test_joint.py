@@ -22,6 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
 
 RELEASES = 150
 SIZES = {"tied": [50] * 5, "spread": [5, 39, 41, 160, 640]}
+STEPPED = {**SIZES, "above": [41] * 5}
 INNER = "SELECT g, k, COUNT(*) AS n FROM t GROUP BY g, k"
 WINDOWS = f"""
     SELECT g, k, n / SUM(n) OVER (PARTITION BY g) AS share,
@@ -38,6 +39,33 @@ AGAIN = f"""
     FROM ({INNER}) GROUP BY g
 """
 KEPT = f"SELECT g, COUNT(*) AS c, SUM(n) AS s FROM ({INNER}) WHERE n > 40 GROUP BY g"
+AGAIN_PLACES = f"""
+    SELECT g, MEDIAN(n) AS median, QUANTILE_CONT(n, 0.9) AS high, STDDEV(n) AS deviation,
+        VAR_POP(n) AS variance
+    FROM ({INNER}) GROUP BY g
+"""
+STEPS = f"""
+    SELECT g, COUNT_IF(n > 40) AS a, SUM(CASE WHEN n > 40 THEN 1 ELSE 0 END) AS b,
+        COUNT(CASE WHEN n > 40 THEN 1 END) AS c, AVG(CASE WHEN n > 40 THEN n END) AS d,
+        SUM(ABS(n - 40)) AS e
+    FROM ({INNER}) GROUP BY g
+"""
+PLACES = f"""
+    SELECT g, k, NTILE(2) OVER (PARTITION BY g ORDER BY n) AS part,
+        PERCENT_RANK() OVER (PARTITION BY g ORDER BY n) AS p,
+        CUME_DIST() OVER (PARTITION BY g ORDER BY n DESC) AS c,
+        NTH_VALUE(n, 2) OVER (PARTITION BY g ORDER BY k) AS second
+    FROM ({INNER})
+"""
+QUALIFIED = f"""
+    SELECT g, SUM(n) AS s, COUNT(*) AS c FROM
+        ({INNER} QUALIFY ROW_NUMBER() OVER (PARTITION BY g ORDER BY n DESC, k) <= 2) GROUP BY g
+"""
+SECOND = f"""
+    SELECT g, SUM(n) AS s FROM
+        ({INNER} QUALIFY ROW_NUMBER() OVER (PARTITION BY g ORDER BY n, k) = 2) GROUP BY g
+"""
+MORE = (AGAIN_PLACES, STEPS, PLACES, QUALIFIED, SECOND)
 LEFT = """
     SELECT g, k, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY g) AS share
     FROM t GROUP BY g, k HAVING COUNT(*) > 40
@@ -56,15 +84,18 @@ def opened(rows: pl.DataFrame, budget: dp.Budget | None = None) -> dp.Session:
     return session
 
 
-@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize(
+    ("shape", "texts"),
+    [*((shape, (WINDOWS, AGAIN, KEPT, LEFT)) for shape in SIZES), *((s, MORE) for s in STEPPED)],
+)
 def test_intervals_of_many_groups_cover_at_their_rate(
-    shape: str, monkeypatch: pytest.MonkeyPatch
+    shape: str, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(joint, "number_of_draws", lambda confidence: 400)
-    rows = table(SIZES[shape])
+    rows = table(STEPPED[shape])
     session, plain = opened(rows), duckdb.connect()
     plain.register("t", rows)
-    for text in (WINDOWS, AGAIN, KEPT, LEFT):
+    for text in texts:
         found = session.sql(text, epsilon=0.3).intervals(0.9)
         truth = plain.sql(text).pl().with_columns(cs.decimal().cast(pl.Float64))
         keys = [c for c in ("g", "k") if c in truth.columns]
@@ -93,7 +124,14 @@ def test_shares_add_up_and_count_the_noise_of_the_whole() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [WINDOWS, AGAIN, KEPT, LEFT, f"WITH w AS ({INNER}) SELECT n / (SELECT SUM(n) FROM w) FROM w"],
+    [
+        WINDOWS,
+        AGAIN,
+        KEPT,
+        LEFT,
+        *MORE,
+        f"WITH w AS ({INNER}) SELECT n / (SELECT SUM(n) FROM w) FROM w",
+    ],
 )
 def test_what_is_computed_from_groups_measures_no_more_than_the_groups(text: str) -> None:
     """The guarantee is that of the counts: the same parts, sensitivities, loss, and ledger."""

@@ -1190,6 +1190,50 @@ SELECT ward, n / SUM(n) OVER () AS share FROM (SELECT ward, COUNT(*) AS n FROM v
 WITH w AS (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) SELECT ward, n, n / SUM(n) OVER (PARTITION BY ward) AS share FROM w WHERE sex = 'f';
 -- the best of each part
 SELECT ward, sex, n FROM (SELECT ward, sex, COUNT(*) AS n, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY COUNT(*) DESC, sex) AS r FROM visits GROUP BY ward, sex) WHERE r = 1;
+-- the best of each part, by QUALIFY
+SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex QUALIFY ROW_NUMBER() OVER (PARTITION BY ward ORDER BY n DESC, sex) = 1;
+-- QUALIFY by a window of SELECT, after HAVING and before LIMIT
+SELECT ward, sex, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM visits GROUP BY ward, sex HAVING COUNT(*) > 5 QUALIFY r <= 4 ORDER BY r, ward, sex LIMIT 2 OFFSET 1;
+-- QUALIFY by what is not shown
+SELECT ward FROM visits GROUP BY ward QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC, ward) <= 2;
+-- QUALIFY around a subquery, where a column goes before an alias
+SELECT ward, -n AS n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) QUALIFY n > AVG(n) OVER () OR RANK() OVER (ORDER BY n, ward) = 1;
+-- QUALIFY over several groupings
+SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward, sex) QUALIFY RANK() OVER (PARTITION BY ward ORDER BY n DESC, sex) = 1;
+-- QUALIFY over aggregates of an answer
+SELECT ward, MAX(n) AS n FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) GROUP BY ward QUALIFY RANK() OVER (ORDER BY MAX(n), ward) <= 2;
+-- a total of what QUALIFY kept
+SELECT SUM(n) AS n, COUNT(*) AS c FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex QUALIFY RANK() OVER (ORDER BY n DESC, ward, sex) <= 3);
+-- QUALIFY of one row
+SELECT COUNT(*) AS n FROM visits QUALIFY RANK() OVER (ORDER BY COUNT(*)) = 1;
+-- QUALIFY keeps nothing
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY RANK() OVER (ORDER BY n) > 100;
+-- the best of each part, in another dialect
+--: dialect snowflake
+SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex QUALIFY ROW_NUMBER() OVER (PARTITION BY ward ORDER BY n DESC, sex) = 1;
+-- parts of an order
+SELECT ward, sex, COUNT(*) AS n, NTILE(2) OVER (ORDER BY COUNT(*), ward, sex) AS t, PERCENT_RANK() OVER (PARTITION BY sex ORDER BY COUNT(*)) AS p, CUME_DIST() OVER (ORDER BY COUNT(*) DESC) AS c FROM visits GROUP BY ward, sex;
+-- more parts than rows
+SELECT sex, COUNT(*) AS n, NTILE(7) OVER (ORDER BY sex) AS t FROM visits GROUP BY sex;
+-- the second of an order
+SELECT age // 20 AS a, COUNT(*) AS n, NTH_VALUE(COUNT(*), 2) OVER (ORDER BY age // 20) AS second FROM visits WHERE age IS NOT NULL GROUP BY age // 20;
+-- quantiles of an answer
+SELECT MEDIAN(n), QUANTILE_CONT(n, 0.9), QUANTILE_DISC(n, 0.25), QUANTILE(n, 1) FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex);
+-- a percentile of an answer
+SELECT PERCENTILE_CONT(0.3) WITHIN GROUP (ORDER BY n) AS p FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex);
+-- deviations of an answer
+SELECT STDDEV(n), STDDEV_SAMP(n), STDDEV_POP(n), VARIANCE(n), VAR_SAMP(n), VAR_POP(n) FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex);
+-- quantiles and deviations of an answer, by some of its keys
+SELECT ward, MEDIAN(n) AS m, STDDEV_POP(n) AS s FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex) GROUP BY ward;
+-- the deviation of one number
+SELECT STDDEV(n) AS s, VAR_POP(n) AS v, MEDIAN(n) AS m FROM (SELECT COUNT(*) AS n FROM visits);
+-- how far groups are from the others
+SELECT ward, sex, n, (n - AVG(n) OVER ()) / STDDEV(n) OVER () AS z, n - MEDIAN(n) OVER (PARTITION BY ward) AS off FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex);
+-- large groups counted in several ways
+--= SELECT COUNT_IF(n > 40)::BIGINT, SUM(CASE WHEN n > 40 THEN 1 ELSE 0 END)::BIGINT, COUNT(*) FILTER (WHERE n > 40), COUNT(CASE WHEN n > 40 THEN 1 END), AVG(CASE WHEN n > 40 THEN 1 ELSE 0 END), SUM((n > 40)::INT)::BIGINT FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex)
+SELECT COUNT_IF(n > 40), SUM(CASE WHEN n > 40 THEN 1 ELSE 0 END), COUNT(*) FILTER (WHERE n > 40), COUNT(CASE WHEN n > 40 THEN 1 END), AVG(CASE WHEN n > 40 THEN 1 ELSE 0 END), SUM(n > 40) FROM (SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, sex);
+-- large groups counted beside each group
+SELECT ward, COUNT(*) AS n, COUNT_IF(COUNT(*) > 40) OVER () AS large FROM visits GROUP BY ward;
 -- cumulative counts of the bins of a histogram
 --= SELECT low, SUM(n) OVER (ORDER BY low)::BIGINT AS total FROM (SELECT b * 25.0 - 50 AS low, COUNT(*) AS n FROM (SELECT LEAST(FLOOR((score + 50) / 25), 3) AS b FROM visits) GROUP BY b)
 SELECT low, SUM(n) OVER (ORDER BY low) AS total FROM (SELECT HISTOGRAM(score, 4) AS n FROM visits);

@@ -302,8 +302,35 @@ SELECT DISTINCT COUNT(*) FROM visits
 --! SQLError 1:8 | DISTINCT is not answered | DISTINCT
 SELECT DISTINCT ON (ward) COUNT(*) FROM visits
 ;
---! SQLError 1:29 | QUALIFY is not answered | QUALIFY
+--! QueryError 1:37 | has no order | ROW_NUMBER
 SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1
+;
+--! SQLError 1:25 | QUALIFY is not answered over private rows | QUALIFY
+SELECT ward FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY ward ORDER BY cost) = 1
+;
+--! SQLError 1:22 | QUALIFY is not answered over private rows | QUALIFY
+FROM visits SELECT 1 QUALIFY COUNT(*) OVER () > 3
+;
+--! SQLError 1:50 | QUALIFY is not answered over private rows | QUALIFY
+SELECT COUNT(*) FROM (SELECT id, age FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY age) = 1)
+;
+--! SQLError 1:72 | QUALIFY is not answered over private rows | QUALIFY
+SELECT COUNT(*) FROM (SELECT id, SUM(age) AS a FROM visits GROUP BY id QUALIFY RANK() OVER (ORDER BY a) <= 3)
+;
+--! SQLError 1:69 | QUALIFY is not answered over private rows | QUALIFY
+SELECT COUNT(*) FROM visits WHERE id IN (SELECT id FROM visits AS b QUALIFY RANK() OVER (ORDER BY b.cost) <= 3)
+;
+--! SQLError 1:89 | QUALIFY is not answered over private rows | QUALIFY
+SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM visits b WHERE b.id = visits.id QUALIFY RANK() OVER (ORDER BY b.cost) <= 3)
+;
+--! SQLError 1:8 | DISTINCT is not answered | DISTINCT
+SELECT DISTINCT ward FROM visits QUALIFY RANK() OVER (ORDER BY ward) = 1
+;
+--! SQLError 1:49 | QUALIFY looks at no window | QUALIFY
+SELECT ward, COUNT(*) FROM visits GROUP BY ward QUALIFY COUNT(*) > 3
+;
+--! SQLError 1:105 | it is neither a group key nor inside an aggregate | cost
+SELECT ward, COUNT(*) AS cost FROM visits GROUP BY ward QUALIFY RANK() OVER (PARTITION BY ward ORDER BY cost) = 1
 ;
 --! SQLError 1:29 | WINDOW is not answered | WINDOW
 SELECT COUNT(*) FROM visits WINDOW w AS (ORDER BY age)
@@ -1041,9 +1068,9 @@ SELECT COUNT(*) FROM visits WHERE name:first = 'a'
 --: dialect snowflake
 SELECT MONTHNAME(day) AS m, COUNT(*) FROM visits GROUP BY m
 ;
---! SQLError 1:49 | QUALIFY is not answered | QUALIFY
+--! SQLError 1:25 | QUALIFY is not answered over private rows | QUALIFY
 --: dialect snowflake
-SELECT ward, COUNT(*) FROM visits GROUP BY ward QUALIFY ROW_NUMBER() OVER (ORDER BY ward) = 1
+SELECT ward FROM visits QUALIFY ROW_NUMBER() OVER (ORDER BY ward) = 1
 ;
 --! ParameterError | the cost is said twice | 
 --: dialect bigquery
@@ -1473,8 +1500,38 @@ SELECT ward, SUM(cost) OVER (PARTITION BY ward) FROM visits GROUP BY ward
 --! QueryError 1:105 | depends on noise | COUNT(*) > 3
 SELECT ward, SUM(COUNT(*)) OVER (PARTITION BY ward ORDER BY COUNT(*)), AVG(COUNT(*)) OVER (PARTITION BY COUNT(*) > 3) FROM visits GROUP BY ward
 ;
---! QueryError 1:8 | is not a function that is answered over windows | NTILE(4) OVER (ORDER BY COUNT(*))
-SELECT NTILE(4) OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
+--! QueryError 1:8 | is not a function that is answered over windows | CORR(COUNT(*), SUM(age)) OVER ()
+SELECT CORR(COUNT(*), SUM(age)) OVER () FROM visits GROUP BY ward
+;
+--! QueryError 1:8 | has no order | NTILE(4) OVER ()
+SELECT NTILE(4) OVER () FROM visits GROUP BY ward
+;
+--! QueryError 1:8 | takes a whole number from 1 on | NTILE(0) OVER (ORDER BY COUNT(*))
+SELECT NTILE(0) OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
+;
+--! QueryError 1:8 | takes a whole number from 1 on | NTILE(COUNT(*)) OVER (ORDER BY ward)
+SELECT NTILE(COUNT(*)) OVER (ORDER BY ward) FROM visits GROUP BY ward
+;
+--! QueryError 1:8 | takes a whole number from 1 on | NTH_VALUE(COUNT(*), 1.5) OVER (ORDER BY ward)
+SELECT NTH_VALUE(COUNT(*), 1.5) OVER (ORDER BY ward) FROM visits GROUP BY ward
+;
+--! QueryError 1:8 | takes a level between 0 and 1 | QUANTILE_CONT(n, 2)
+SELECT QUANTILE_CONT(n, 2) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! QueryError 1:8 | takes a level between 0 and 1 | QUANTILE_CONT(n, n)
+SELECT QUANTILE_CONT(n, n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! QueryError 1:8 | is of rows that were kept by noisy numbers | MEDIAN(n)
+SELECT MEDIAN(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 3
+;
+--! QueryError 1:8 | is of rows that were kept by noisy numbers | STDDEV(n)
+SELECT STDDEV(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward QUALIFY RANK() OVER (ORDER BY n) < 3)
+;
+--! QueryError 1:8 | takes numbers | MEDIAN(ward)
+SELECT MEDIAN(ward) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
+--! QueryError 1:8 | takes a condition | COUNT_IF(n)
+SELECT COUNT_IF(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
 ;
 --! QueryError 1:14 | has no order | RANK
 SELECT ward, RANK() OVER () FROM visits GROUP BY ward
@@ -1491,8 +1548,8 @@ SELECT SUM(n) FILTER (WHERE n > 3) OVER () FROM (SELECT ward, COUNT(*) AS n FROM
 --! SQLError 1:8 | the frame of this window is not answered | SUM(COUNT(*)) OVER (ORDER BY age // 10 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)
 SELECT SUM(COUNT(*)) OVER (ORDER BY age // 10 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM visits GROUP BY age // 10
 ;
---! QueryError 1:8 | is not answered of released numbers | MEDIAN(n)
-SELECT MEDIAN(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+--! QueryError 1:8 | is not answered of released numbers | MODE(n)
+SELECT MODE(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
 ;
 --! QueryError 1:8 | adds up what is no number | SUM(ward)
 SELECT SUM(ward) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
