@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import Layout
 from dpframe.bounds.analysis import Typed
-from dpframe.bounds.rows import ON, Selected, Source
+from dpframe.bounds.rows import ON, Selected, Source, Stored
 from dpframe.bounds.sensitivity import EACH_GROUP
 from dpframe.declare import Storage, Table, Unit
 from dpframe.errors import EngineError
@@ -79,6 +79,13 @@ class Request:
     def weighs_each_group(self) -> bool:
         """Whether units are weighed in each group by itself, rather than over all of them."""
         return self.norm == EACH_GROUP
+
+    @property
+    def counts_every_row(self) -> bool:
+        """Whether nothing is asked but how many rows a table has, each of them a unit of its own."""
+        bare = isinstance(self.source, Stored) and self.where is None and not self.keys
+        counts = all(isinstance(p, CountRows) and p.condition is None for p in self.parts)
+        return bare and counts and self.table.unit_column is None
 
     def only(self, indices: Sequence[int]) -> Request:
         """The same request for some of its parts."""
@@ -226,6 +233,10 @@ class Engine(ABC):
         """Whether the data plainly holds the same rows each time it is read: see `steady`."""
         return True
 
+    def height(self) -> int | None:
+        """How many rows there are now, where that is known without reading them."""
+        return None
+
     @abstractmethod
     def storage(self) -> Mapping[str, Storage]:
         """The columns and how they are stored."""
@@ -268,6 +279,9 @@ class Engine(ABC):
     def _measured(self, request: Request) -> list[list[int]]:
         if request.keys and request.frame.height == 0:
             return [[] for _ in request.parts]
+        height = self.height() if request.counts_every_row else None
+        if height is not None:
+            return [[height] for _ in request.parts]
         found: dict[int, list[int]] = {}
         single = [i for i, p in enumerate(request.parts) if not isinstance(p, GridCounts)]
         for some in _separated(request, single):

@@ -84,6 +84,7 @@ class DuckDBEngine(Engine):
 
     name = "DuckDB"
 
+    _height: Callable[[], int] | None = None
     _beyond: frozenset[str] = frozenset()
     """Columns that have to be clamped row by row before they are added up."""
     _is_long = False
@@ -97,17 +98,20 @@ class DuckDBEngine(Engine):
         *,
         repeats: bool = False,
         is_steady: bool = True,
+        height: Callable[[], int] | None = None,
     ) -> None:
         """Take a relation, what lets another connection read the same data, and its connection.
 
         A relation of the user's own can be read on its own connection only, which is not ours to
         keep views on, so for others it is copied. `repeats` says that values may be stored once for
-        all rows that hold them, `is_steady` that each time the rows are the same.
+        all rows that hold them, `is_steady` that each time the rows are the same, and `height` how
+        many rows there are now, where that is known without reading them.
         """
         self._relation = relation
         self._connection = connection
         self._repeats = repeats
         self._is_steady = is_steady
+        self._height = height
         self._views: set[str] = set()
         self._lock = threading.Lock()
         self._attach = attach or (
@@ -117,6 +121,9 @@ class DuckDBEngine(Engine):
     @property
     def is_steady(self) -> bool:
         return self._is_steady
+
+    def height(self) -> int | None:
+        return None if self._height is None else self._height()
 
     def storage(self) -> Mapping[str, Storage]:
         columns, types = self._relation.columns, self._relation.types

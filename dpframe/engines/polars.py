@@ -18,17 +18,15 @@ from dpframe.engines.base import (
     sum_that_counts,
     withhold_rows,
 )
+from dpframe.engines.polars_codes import as_code, steps_in_one, summand_of
 from dpframe.engines.polars_exprs import (
     Read,
-    as_integer,
-    codes_in_one,
     collected,
     computed,
     filtered,
     polars_of,
     reader,
     stored,
-    summand_of,
     with_stages,
 )
 from dpframe.engines.polars_rows import Frames, selected_frame, source_frame
@@ -101,6 +99,9 @@ class PolarsEngine(Engine):
     def is_steady(self) -> bool:
         return isinstance(self._data, pl.DataFrame) or is_steady(self._data)
 
+    def height(self) -> int | None:
+        return self._rows
+
     def lazy(self) -> pl.LazyFrame:
         """The data."""
         return self._data.lazy()
@@ -125,7 +126,7 @@ class PolarsEngine(Engine):
         (part,) = request.parts
         assert isinstance(part, GridCounts)
         rows = self._prepared(replace(request, parts=(part.codes,)))
-        cell = (as_integer(pl.col("c0"), codes_in_one(part.coding)) - part.coding.low) // part.width
+        cell = (as_code(pl.col("c0"), steps_in_one(part.coding)) - part.coding.low) // part.width
         names, (bits,) = [*request.key_names, "cell"], request.bits
         count = (pl.len().cast(pl.Int128) * (1 << bits)).alias("p0")
 
@@ -140,7 +141,7 @@ class PolarsEngine(Engine):
         some = _of_suspects(rows, request)
         if some is None:
             return whole
-        pairs = self._grouped(some, request.only([]), ["u", *request.key_names], Way.DOUBLES)
+        pairs = self._grouped(some, request.only([]), ["u", *request.key_names], Way.NARROW)
         heavy = heavy_units(_admitted(pairs, request), request).select("u", "m").drop_nulls("m")
         shrunk = pl.col("p0") * factor_of(request) // pl.col("m") - pl.col("p0")
         owned = counted(some, ["u", *names])
@@ -177,7 +178,7 @@ class PolarsEngine(Engine):
         while True:
             found = self._grouped(rows, request, by, way)
             most = found["n"].max() if found.height else 0
-            needed = way_for(most * largest) if isinstance(most, int) else Way.DOUBLES
+            needed = way_for(most * largest) if isinstance(most, int) else Way.NARROW
             if needed.value <= way.value:
                 return found
             way = needed

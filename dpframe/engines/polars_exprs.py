@@ -15,7 +15,6 @@ from dpframe.declare import Table
 from dpframe.engines.comparisons import as_stored
 from dpframe.engines.storage import is_wide, unlisted_integer
 from dpframe.errors import InternalError
-from dpframe.plan.coding import ROUNDING, Coding
 from dpframe.plan.domains import (
     FIRST_DAY,
     FIRST_TIME,
@@ -30,7 +29,6 @@ from dpframe.plan.functions import FUNCTIONS
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import RESERVED
-from dpframe.plan.parts import Blend, CodedSum
 from dpframe.plan.stages import STAGED, Stages
 
 Read = Callable[[str], pl.Expr]
@@ -129,7 +127,7 @@ def read_column(table: Table, name: str) -> pl.Expr:
         case Type.INT:
             value = _integer(column(name), domain, storage.low, storage.high).cast(pl.Int64)
         case Type.FLOAT if domain.is_bounded:
-            value = _bounded_float(value, domain.low, domain.high)
+            value = bounded_float(value, domain.low, domain.high)
         case Type.FLOAT:
             value = value.fill_nan(None)
         case Type.DATE:
@@ -166,19 +164,21 @@ def _integer(value: pl.Expr, domain: Domain, least: int | None, most: int | None
         if low <= least and high >= most:
             return value
         if least >= INT64[0] and most <= INT64[1]:
-            return _bounded(value.cast(pl.Int64), pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
+            return bounded(value.cast(pl.Int64), pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
         return value.clip(low if low > least else None, high if high < most else None)
-    return _bounded(value, pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
+    return bounded(value, pl.lit(low, pl.Int64), pl.lit(high, pl.Int64))
 
 
-def _bounded(value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:
-    """What `clip` means, at a third of its cost; the horizontal functions skip NULL."""
-    inside = pl.max_horizontal(pl.min_horizontal(value, high), low)
-    return pl.when(value.is_not_null()).then(inside)
+def bounded(value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:
+    """What `clip` means of integers, at a fraction of its cost."""
+    return pl.when(value > high).then(high).when(value < low).then(low).otherwise(value)
 
 
-def _bounded_float(value: pl.Expr, low: float, high: float) -> pl.Expr:
-    """The same for floats, where NaN is NULL: it is the one number that exceeds infinity."""
+def bounded_float(value: pl.Expr, low: float, high: float) -> pl.Expr:
+    """The same of floats, where NaN is NULL: it is the one number that exceeds infinity.
+
+    For doubles the horizontal functions are faster; they skip NULL.
+    """
     inside = pl.max_horizontal(pl.min_horizontal(value, pl.lit(high)), pl.lit(low))
     return pl.when(value <= pl.lit(math.inf)).then(inside)
 
@@ -209,71 +209,3 @@ def _microseconds(value: pl.Expr, kind: str) -> pl.Expr:
     elif kind == _NANOSECONDS:
         count = count // 1000
     return count.clip(_FIRST, _LAST).cast(pl.Datetime("us"))
-
-
-def code_of(part: CodedSum, table: Table) -> pl.Expr:
-    """The integer code of a sum's expression, NULL where it adds nothing."""
-    return as_integer(summand_of(part, table), codes_in_one(part.coding))
-
-
-def as_integer(summand: pl.Expr, steps: float = 1.0) -> pl.Expr:
-    """The code that a summand stands for: it is a whole number, so nothing has to be checked."""
-    return in_codes(summand, steps).cast(pl.Int64, wrap_numerical=True)
-
-
-def in_codes(summand: pl.Expr, steps: float) -> pl.Expr:
-    """A summand, or a sum of some, of which one unit is so many codes: see `codes_in_one`."""
-    return summand if steps == 1 else summand * steps
-
-
-_WIDEST_SHIFT = 256
-"""Numbers on finer or coarser grids are scaled first, so that their squares are doubles as well."""
-
-
-def codes_in_one(coding: Coding) -> float:
-    """How many codes one unit of a summand is: on grids of powers of two, summands stay unscaled.
-
-    Scaling by a power of two changes no digit of a double. So it commutes with rounding, and with
-    adding up, and needs to be done but once, of the sum.
-    """
-    unscaled = not (coding.is_integer or coding.decimals) and abs(coding.shift) <= _WIDEST_SHIFT
-    return float(coding.scale) if unscaled else 1.0
-
-
-def summand_of(part: CodedSum, table: Table) -> pl.Expr:
-    """What stands for the code; on a grid, a double, which adds up faster: see `codes_in_one`."""
-    coding, expr = part.coding, part.expr
-    value = polars_of(expr, reader(table))
-    if coding.is_integer:
-        # A bare column was clamped on reading; anything else is clamped here, whatever the
-        # analysis proved: the sensitivity rests on this line alone.
-        ends = (pl.lit(end, dtype=pl.Int64) for end in (coding.low, coding.high))
-        code = value if isinstance(expr, Column) else _bounded(value, *ends)
-    else:
-        if isinstance(expr, Column) and table.domains[expr.name].type is Type.FLOAT:
-            domain = table.domains[expr.name]
-            if domain.values is None:
-                value = stored(table, expr.name)  # bounded below as it would be on reading
-                if not domain.nullable:
-                    value = value.fill_nan(None).fill_null(domain.low)
-        low, high = coding.value(coding.low), coding.value(coding.high)
-        bounded, steps = _bounded_float(value.cast(pl.Float64), low, high), codes_in_one(coding)
-        scale = float(coding.scale) / steps
-        code = _rounded(bounded if scale == 1 else bounded * scale, steps)
-    if part.condition is None:
-        return code
-    return pl.when(polars_of(part.condition, reader(table))).then(code)
-
-
-def _rounded(value: pl.Expr, steps: float = 1.0) -> pl.Expr:
-    """The nearest multiple of 1 / steps, half to even, of up to 2^51 of them: see `ROUNDING`."""
-    constant = ROUNDING / steps
-    return (value + constant) - constant
-
-
-def square_of(part: Blend, summand: pl.Expr) -> pl.Expr:
-    """The rounded square of how far a code lies above the low end, as a double: see `Blend`."""
-    above, steps = summand.cast(pl.Float64), codes_in_one(part.coding)
-    if part.coding.low:  # Polars would subtract 0 as well
-        above = above - part.coding.low / steps
-    return _rounded(above * above * (part.ratio * steps * steps))

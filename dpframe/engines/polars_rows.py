@@ -18,8 +18,8 @@ from dpframe.bounds.rows import (
     Stored,
 )
 from dpframe.declare import Table
+from dpframe.engines.polars_codes import code_of
 from dpframe.engines.polars_exprs import (
-    code_of,
     computed,
     filtered,
     polars_of,

@@ -1,7 +1,7 @@
 """Parts on Polars, as aggregations of prepared rows: summands `c0`, ..., their squares `q0`, ...
 
-Polars rounds sums of doubles and wraps sums of 64 bits, both silently. So sums come in three ways, and
-whoever asks for one proves by the number of rows that it is exact.
+Polars wraps sums of 64 bits silently. So sums come in two ways, and whoever asks for the faster one
+proves by the number of rows that it is exact.
 """
 
 from __future__ import annotations
@@ -13,24 +13,20 @@ from enum import Enum
 import polars as pl
 
 from dpframe.engines.base import Request, sum_that_counts
-from dpframe.engines.polars_exprs import as_integer, codes_in_one, in_codes, square_of
-from dpframe.plan.coding import EXACT_DOUBLES
+from dpframe.engines.polars_codes import narrow_sum, square_of, steps_in_one, wide_sum
 from dpframe.plan.parts import Blend, CodedSum, CountDistinct, Part
 
 
 class Way(Enum):
-    """How codes on a grid are added up: each next way is slower, and exact up to larger sums."""
+    """How codes are added up: in 64 bits, or in 128, which is slower."""
 
-    DOUBLES = 1
-    INTEGERS = 2
-    WIDE = 3
+    NARROW = 1
+    WIDE = 2
 
 
 def way_for(largest: int) -> Way:
     """The fastest way for sums that are no larger than this."""
-    if largest <= EXACT_DOUBLES:
-        return Way.DOUBLES
-    return Way.INTEGERS if largest < 2**62 else Way.WIDE
+    return Way.NARROW if largest < 2**62 else Way.WIDE
 
 
 def coded_at(index: int, parts: Sequence[Part]) -> int:
@@ -67,7 +63,7 @@ def part_of(index: int, request: Request, way: Way) -> pl.Expr:
     part = request.parts[index]
     if isinstance(part, CodedSum):
         code = pl.col(f"c{coded_at(index, request.parts)}")
-        total = _sum(code, way, codes_in_one(part.coding))
+        total = _sum(code, way, steps_in_one(part.coding))
         return total if part.centre == 0 else total - code.count().cast(pl.Int128) * part.centre
     if isinstance(part, Blend):
         places = coded_at(index, request.parts), _squared_at(index, request.parts)
@@ -86,13 +82,9 @@ def part_of(index: int, request: Request, way: Way) -> pl.Expr:
 def _blend(part: Blend, code: pl.Expr, square: pl.Expr, way: Way) -> pl.Expr:
     """A blend, from sums that the three of them share."""
     rows, codes, squares = part.terms
-    summed = _sum(code, way, codes_in_one(part.coding)) * codes + _sum(square, way) * squares
+    summed = _sum(code, way, steps_in_one(part.coding)) * codes + _sum(square, way, 1.0) * squares
     return code.count().cast(pl.Int128) * rows + summed
 
 
-def _sum(summand: pl.Expr, way: Way, steps: float = 1.0) -> pl.Expr:
-    """The sum of codes, from what stands for them: integers, or doubles if they are on a grid."""
-    if way is Way.DOUBLES:
-        return in_codes(summand.sum(), steps).cast(pl.Int128)
-    code = as_integer(summand, steps)
-    return (code.cast(pl.Int128) if way is Way.WIDE else code).sum().cast(pl.Int128)
+def _sum(summand: pl.Expr, way: Way, steps: float | None) -> pl.Expr:
+    return (narrow_sum if way is Way.NARROW else wide_sum)(summand, steps)

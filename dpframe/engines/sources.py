@@ -227,20 +227,26 @@ def _locked(
     *,
     repeats: bool = False,
     is_steady: bool = True,
+    height: Callable[[], int] | None = None,
 ) -> Engine:
     from dpframe.engines.duckdb import DuckDBEngine
 
     connection.execute("SET lock_configuration = true")
-    return DuckDBEngine(relation, attach, connection, repeats=repeats, is_steady=is_steady)
+    return DuckDBEngine(
+        relation, attach, connection, repeats=repeats, is_steady=is_steady, height=height
+    )
 
 
-def _queried(connection: Any, sql: str, *, repeats: bool = False) -> Engine:
+def _queried(
+    connection: Any, sql: str, *, repeats: bool = False, height: Callable[[], int] | None = None
+) -> Engine:
     """A query over files; another connection reads them by the same query."""
     return _locked(
         connection,
         connection.sql(sql),
         lambda other, view: other.execute(f"CREATE OR REPLACE VIEW {duckdb_name(view)} AS {sql}"),
         repeats=repeats,
+        height=height,
     )
 
 
@@ -255,6 +261,7 @@ def _scanned_by_duckdb(data: Any) -> Engine:
         relation,
         lambda other, view: other.register(view, typed),
         is_steady=not isinstance(data, pl.LazyFrame) or is_steady(data),
+        height=(lambda: typed.height) if isinstance(typed, pl.DataFrame) else None,
     )
 
 
@@ -312,9 +319,22 @@ def _parquet(files: list[str], engine: EngineName | None) -> Engine:
             return PolarsEngine(pl.scan_parquet(files, glob=False))
         read = parquet_sql(files)
         columns = _in_their_types(connection.sql(f"SELECT * FROM {read}"))
-        return _queried(connection, f"SELECT {columns} FROM {read}", repeats=True)
+        return _queried(
+            connection,
+            f"SELECT {columns} FROM {read}",
+            repeats=True,
+            height=lambda: _rows_in(files),
+        )
 
     return _opened(repr(files[0]), open_files)
+
+
+def _rows_in(files: list[str]) -> int:
+    """How many rows Parquet files have, which they say: the one thing that is taken from metadata.
+
+    Unlike statistics it says the same whatever rows hold. Polars reads it in a tenth of the time.
+    """
+    return int(pl.scan_parquet(files, glob=False).select(pl.len()).collect().item())
 
 
 def _in_their_types(relation: Any) -> str:

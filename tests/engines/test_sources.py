@@ -779,3 +779,27 @@ def test_an_exact_part_that_is_no_integer_is_not_quoted(asked: str) -> None:
     assert "literal" not in shown
     assert "\\x" not in shown
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_number_of_rows_is_taken_from_a_file_as_it_is_now(engine: str, tmp_path: Path) -> None:
+    opened = session(parquet(tmp_path), engine)
+    asked = "SELECT COUNT(*) FROM t"
+    assert opened.sql(asked, epsilon=1).frame.item() == 4
+    pl.concat([FRAME] * 3).write_parquet(tmp_path / "t.parquet")
+    assert opened.sql(asked, epsilon=1, fresh=True).frame.item() == 12
+    assert opened.sql(f"{asked} WHERE x > 1", epsilon=1).frame.item() == 9
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("asked", ["COUNT(*)", "COUNT(*), COUNT(x)", "COUNT(y)"])
+def test_rows_are_read_for_whatever_is_not_just_their_number(
+    asked: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = session(FRAME, engine)
+    query = opened.query(f"SELECT {asked} FROM t")
+    monkeypatch.setattr(query._engine, "height", lambda: 1_000)
+    found = query.release(epsilon=1).frame.row(0)
+    assert found == {"COUNT(*)": (1_000,), "COUNT(y)": (3,)}.get(asked, (4, 4))
+    by_unit = session(FRAME, engine, unit=dp.Unit("s", max_rows=1))
+    assert by_unit.sql("SELECT COUNT(*) FROM t", epsilon=1).frame.item() == 3

@@ -27,7 +27,7 @@ import pytest
 import dpframe as dp
 from dpframe.bounds.analysis import Typed, typed
 from dpframe.declare import Row, Table, declare
-from dpframe.engines import duckdb_text, polars_exprs
+from dpframe.engines import duckdb_text, polars_codes, polars_exprs
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.polars import PolarsEngine
 from dpframe.frame import Frame
@@ -697,7 +697,7 @@ class Bench:
     def polars_exprs(self) -> list[pl.Expr]:
         read = polars_exprs.reader(self.polars)
         values = [polars_exprs.polars_of(e.expr, read) for e in self.exprs]
-        codes = [polars_exprs.code_of(p, self.polars) for p in self.sums()]
+        codes = [polars_codes.code_of(p, self.polars) for p in self.sums()]
         return [e.alias(f"e{i}") for i, e in enumerate([*values, *codes])]
 
     def duckdb_exprs(self) -> str:
