@@ -22,9 +22,10 @@ from dpframe.frontends.sql_dialects import DUCKDB, dialect_named
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_histograms import expand_histograms
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
-from dpframe.frontends.sql_lists import PLACE, expand_lists
-from dpframe.frontends.sql_names import check_tables, qualified, refuse_reserved, written
+from dpframe.frontends.sql_lists import expand_lists
+from dpframe.frontends.sql_names import check_tables, qualified, refuse_reserved
 from dpframe.frontends.sql_origin import origin_of, place_of_word, sql_error
+from dpframe.frontends.sql_outputs import is_star, output_names
 from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_released import (
     aggregates,
@@ -51,7 +52,6 @@ from dpframe.plan.nodes import (
     Regroup,
     Sort,
     SortKey,
-    place_in_list,
 )
 
 
@@ -79,8 +79,7 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
 def _refuse_rows(select: exp.Select, text: str) -> None:
     if not reads_noisy(select):
         for star in select.expressions:
-            inner = star.this if isinstance(star, exp.Column) else star
-            if isinstance(inner, exp.Star):
+            if is_star(star):
                 marks = (n for n in star.walk() if "start" in n.meta)
                 written = any(text[n.meta["start"]] == "*" for n in marks)
                 raise _rows_error(star if written else None, text)
@@ -106,7 +105,8 @@ class _Statement:
     """The statement before its names were resolved."""
 
     def plan(self, select: exp.Select, known: Known) -> Node:
-        return self._built(select, known, self._output_names(self.written))
+        names = output_names(self.written, select, self.rows.tables, self.text)
+        return self._built(select, known, names)
 
     def _built(self, select: exp.Select, known: Known, names: list[str]) -> Node:
         if has_noisy_source(select):
@@ -319,41 +319,6 @@ class _Statement:
         return node
 
     # --- names and order -------------------------------------------------------------------------
-
-    def _output_names(self, select: exp.Select) -> list[str]:
-        """The names of the columns as they were written, made unique."""
-        items = select.expressions
-        if any(isinstance(i, exp.Star) or i.find(exp.Star) is i.this for i in items):
-            inner = only_source(select)
-            if inner is not None and any(isinstance(i, exp.Star) for i in items):
-                return self._output_names(inner)  # type: ignore[arg-type]
-        names: list[str] = []
-        shown: list[str] = []  # several places of one list are one column
-        for item in items:
-            place = item.meta.get(PLACE)
-            if place:
-                names.append(place_in_list(shown[-1], place))
-                continue
-            if isinstance(item, exp.Alias):
-                name = item.alias
-            elif isinstance(item, exp.Column):
-                name = self._registered_name(item)
-            else:
-                name = written(item)
-            refuse_reserved(item, name, self.text)
-            unique, count = name, 1
-            while unique in shown:
-                unique, count = f"{name}_{count}", count + 1
-            shown.append(unique)
-            names.append(unique if place is None else place_in_list(unique, 0))
-        return names
-
-    def _registered_name(self, column: exp.Column) -> str:
-        """A column's name in the letters that its table was registered with."""
-        read = [t.name.lower() for t in self.written.find_all(exp.Table)]
-        tables = [self.rows.tables[name] for name in read if name in self.rows.tables]
-        spelled = {c.lower(): c for table in tables for c in table.storage}
-        return spelled.get(column.name.lower(), str(column.name))
 
     def _group_order(
         self, select: exp.Select, names: list[str], scope: Scope, reader: AggregateReader
