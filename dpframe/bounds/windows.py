@@ -142,9 +142,14 @@ def _counted(call: Expr, name: str, args: tuple[Typed, ...]) -> tuple[Typed, ...
             why=f"its argument is a {args[0].domain.type.value}",
             fix="COUNT_IF(n > 40)",
         )
-    if name in ("SUM", "AVG") and args[0].domain.type is Type.BOOL:  # TRUE counts as 1
-        return (in_common_type([args[0], Typed(*_ONE)])[0],)
+    if _computes(name) and args[0].domain.type is Type.BOOL:  # TRUE counts as 1
+        return (in_common_type([args[0], Typed(*_ONE)])[0], *args[1:])
     return args
+
+
+def _computes(name: str) -> bool:
+    """Whether a function yields numbers that none of its arguments may be: DuckDB takes no BOOLEAN."""
+    return name in ("SUM", "AVG", *SPREADS) or QUANTILES.get(name) == "QUANTILE_CONT"
 
 
 _ONE = (literal(1), Domain(Type.INT, 1, 1, nullable=False))

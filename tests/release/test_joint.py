@@ -193,3 +193,16 @@ def test_what_is_no_number_is_null() -> None:
     signed = "(CASE WHEN g = 0 THEN -1 ELSE 1 END) * EXP(COUNT(*) * 1000.0 + 1000000)"
     text = f"SELECT SUM(e) AS s FROM (SELECT g, {signed} AS e FROM t GROUP BY g)"
     assert opened(table([5, 9])).sql(text, epsilon=1).frame["s"].item() is None
+
+
+@pytest.mark.parametrize("function", ["STDDEV(b)", "VAR_POP(b)", "QUANTILE_CONT(b, 0.5)", "AVG(b)"])
+@pytest.mark.parametrize("over", ["", " OVER ()"])
+def test_conditions_count_as_numbers(function: str, over: str) -> None:
+    """DuckDB computes no deviation of a BOOLEAN, and said so after the question was paid for."""
+    session = dp.Session(dp.Budget(epsilon=1))
+    columns = {"g": dp.Keys([1, 2])}
+    session.register("t", pl.DataFrame({"g": [1, 1, 2]}), columns=columns)
+    inner = "SELECT g, COUNT(*) > 1 AS b FROM t GROUP BY g"
+    found = session.sql(f"SELECT {function}{over} AS y FROM ({inner})", epsilon=0.5)
+    assert found.frame.schema["y"] == pl.Float64
+    assert found.intervals(0.9).columns == ["y", "y_low", "y_high"]
