@@ -19,7 +19,7 @@ from dpframe.engines.duckdb_parts import cells_sql, statement_for
 from dpframe.engines.duckdb_rows import selected_sql, view_of
 from dpframe.engines.duckdb_sums import Way, bare_columns, ways_of
 from dpframe.engines.duckdb_text import AS_STORED, sql_of, staged_sql
-from dpframe.engines.steady import reading_once
+from dpframe.engines.steady import reading_once, scans_a_table
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.stages import Staging
@@ -104,8 +104,8 @@ class DuckDBEngine(Engine):
 
         A relation of the user's own can be read on its own connection only, which is not ours to
         keep views on, so for others it is copied. `repeats` says that values may be stored once for
-        all rows that hold them, `is_steady` that each time the rows are the same, and `height` how
-        many rows there are now, where that is known without reading them.
+        all rows that hold them, `is_steady` of a connection of ours that each time the rows are the
+        same, and `height` how many rows there are now, where that is known without reading them.
         """
         self._relation = relation
         self._connection = connection
@@ -120,7 +120,10 @@ class DuckDBEngine(Engine):
 
     @property
     def is_steady(self) -> bool:
-        return self._is_steady
+        if self._connection is not None:
+            return self._is_steady
+        with self._lock:  # each time: the view that a relation reads may be another by now
+            return scans_a_table(self._relation)
 
     def height(self) -> int | None:
         return None if self._height is None else self._height()
@@ -171,7 +174,8 @@ class DuckDBEngine(Engine):
         """Run a query over these tables, which a single relation holds but one of."""
         (table,) = tables
         view = view_of(table)
-        sql = sql if self.is_steady else reading_once(sql, [view])
+        once = reading_once(sql, [view])
+        sql = sql if sql == once or self.is_steady else once
         result: Any
         with self._lock:  # a connection answers one thread at a time, and refuses the others
             if self._connection is None:

@@ -15,7 +15,7 @@ import polars as pl
 from dpframe.engines.base import Engine, withhold_rows
 from dpframe.engines.csv_dialect import dialect_of
 from dpframe.engines.polars import PolarsEngine
-from dpframe.engines.steady import is_steady, scans_a_table
+from dpframe.engines.steady import is_steady
 from dpframe.errors import DeclarationError, ParameterError
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
@@ -154,8 +154,7 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
         )
     _require_every_row_is_read(data)
     _require_plain_integers(data)
-    typed = data.project(_in_their_types(data))
-    return DuckDBEngine(typed, is_steady=scans_a_table(typed))
+    return DuckDBEngine(data.project(_in_their_types(data)))
 
 
 BELIEVES = "filter_pushdown,join_filter_pushdown,statistics_propagation"

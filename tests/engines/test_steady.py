@@ -121,3 +121,23 @@ def test_a_scan_of_a_file_is_steady(tmp_path: Any) -> None:
 )
 def test_only_a_table_itself_has_one_state(sql: str, steady: bool) -> None:
     assert scans_a_table(CONNECTION.sql(sql)) is steady
+
+
+def test_a_column_named_like_a_scan_makes_no_table() -> None:
+    CONNECTION.register("fickle", FRAME.select(pl.col("x").shuffle().alias("─ Seq Scan ─")))
+    assert not scans_a_table(CONNECTION.sql("FROM fickle"))
+
+
+def test_a_view_that_was_replaced_is_looked_at_again() -> None:
+    """A relation names its view. By the time of a query, chance may have come into it."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 1 AS u, 5 AS x FROM range(600)")
+        connection.execute("CREATE VIEW seen AS FROM kept")
+        opened = dp.Session(dp.Budget(epsilon=1))
+        opened.register("t", connection.sql("FROM seen"), unit=dp.Unit("u", max_rows=2))
+        query = opened.query("SELECT COUNT(*) AS n FROM t")
+        layout = layout_for(query._compiled, 1)
+        connection.execute("CREATE OR REPLACE VIEW seen AS FROM kept WHERE random() < 0.005")
+        for _ in range(50):
+            ((found,),) = measured(query._engine, query._compiled, layout)
+            assert found <= 2 << layout.bits[0]
