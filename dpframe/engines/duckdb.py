@@ -79,6 +79,10 @@ def scratch() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
+_RELATIONS = threading.Lock()
+"""Held while a relation of the user's own is read: its connection may be that of others, too."""
+
+
 class DuckDBEngine(Engine):
     """A DuckDB relation, or anything DuckDB can scan without copying it."""
 
@@ -113,7 +117,7 @@ class DuckDBEngine(Engine):
         self._is_steady = is_steady
         self._height = height
         self._views: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock = _RELATIONS if connection is None else threading.Lock()
         self._attach = attach or (
             lambda connection, view: connection.register(view, relation.to_arrow_table())
         )
@@ -156,7 +160,8 @@ class DuckDBEngine(Engine):
         return self._run(selected_sql(selected), stored_tables(selected.source))
 
     def attach(self, connection: Any, view: str) -> None:
-        self._attach(connection, view)
+        with self._lock:
+            self._attach(connection, view)
 
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
         staging = Staging()

@@ -239,11 +239,16 @@ def _locked(
 def _queried(
     connection: Any, sql: str, *, repeats: bool = False, height: Callable[[], int] | None = None
 ) -> Engine:
-    """A query over files; another connection reads them by the same query."""
+    """A query over files; another connection reads them by the same query.
+
+    As a view of its own: two that replace one view of their database at once, are both refused.
+    """
     return _locked(
         connection,
         connection.sql(sql),
-        lambda other, view: other.execute(f"CREATE OR REPLACE VIEW {duckdb_name(view)} AS {sql}"),
+        lambda other, view: other.execute(
+            f"CREATE OR REPLACE TEMP VIEW {duckdb_name(view)} AS {sql}"
+        ),
         repeats=repeats,
         height=height,
     )

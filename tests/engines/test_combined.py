@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,25 @@ def test_a_relation_that_changes_is_read_again() -> None:
     assert measured(opened, asked) == [2.0]
     connection.execute("INSERT INTO rows VALUES (2, 5)")
     assert measured(opened, asked) == [3.0]
+
+
+@pytest.mark.parametrize("place", ["parquet", "csv", "relation", "two of one connection", "arrow"])
+def test_threads_may_ask_of_several_tables(place: str, tmp_path: Path) -> None:
+    """Whoever came second was refused by DuckDB, after the question was paid for."""
+    if place == "two of one connection":
+        connection = duckdb.connect()
+        for name, frame in (("l", LEFT), ("r", RIGHT)):
+            connection.register("frame", frame)
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame")
+        opened = session(connection.table("l"), connection.table("r"))
+    else:
+        lefts, rights = places(LEFT, tmp_path / "a"), places(RIGHT, tmp_path / "b")
+        opened = session(lefts[place], rights[place])
+    asked = [ASKED, "SELECT SUM(x) FROM a", "SELECT SUM(y) FROM b"]
+    alone = [measured(opened, sql) for sql in asked]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda i: measured(opened, asked[i % 3]), range(60)))
+    assert found == [alone[i % 3] for i in range(60)]
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
