@@ -13,8 +13,9 @@ from dpframe.bounds.rows import Selected, stored_tables
 from dpframe.declare import Keys, Neighbors, Range, Row, Table, Unit, declare, with_keys
 from dpframe.engines.base import Engine
 from dpframe.engines.combined import combined
+from dpframe.engines.files import EngineName
 from dpframe.engines.learned import PublicFacts
-from dpframe.engines.sources import EngineName, open_data
+from dpframe.engines.sources import open_data
 from dpframe.errors import DeclarationError
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node

@@ -17,7 +17,7 @@ from dpframe.budget.room import Room
 from dpframe.budget.spent import Spent
 from dpframe.catalog import Catalog, terms_of_table
 from dpframe.declare import Keys, Neighbors, Range, Row, Unit
-from dpframe.engines.sources import EngineName
+from dpframe.engines.files import EngineName
 from dpframe.errors import ParameterError, QueryError
 from dpframe.frame import Frame
 from dpframe.frontends.sql_plans import Plans

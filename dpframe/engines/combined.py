@@ -15,7 +15,7 @@ from dpframe.engines.duckdb import DuckDBEngine, duckdb_storage
 from dpframe.engines.duckdb_rows import view_of
 from dpframe.engines.polars import PolarsEngine
 from dpframe.engines.polars_rows import Frames
-from dpframe.engines.sources import sandbox
+from dpframe.engines.sandbox import sandbox
 from dpframe.engines.steady import reading_once
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,21 +90,28 @@ class PolarsEngine(Engine):
     _rows: int | None = None
     """The number of rows, where that is known beforehand."""
 
-    def __init__(self, data: pl.DataFrame | pl.LazyFrame) -> None:
+    def __init__(self, data: pl.DataFrame | pl.LazyFrame | Callable[[], pl.LazyFrame]) -> None:
+        """Take a frame, or what gives the frame to read now, with the same columns each time."""
         self._data = data
         self._rows = data.height if isinstance(data, pl.DataFrame) else None
-        self._schema = data.lazy().collect_schema()
+        self._schema = self._now.lazy().collect_schema()
+
+    @property
+    def _now(self) -> pl.DataFrame | pl.LazyFrame:
+        data = self._data
+        return data if isinstance(data, pl.DataFrame | pl.LazyFrame) else data()
 
     @property
     def is_steady(self) -> bool:
-        return isinstance(self._data, pl.DataFrame) or is_steady(self._data)
+        data = self._now
+        return isinstance(data, pl.DataFrame) or is_steady(data)
 
     def height(self) -> int | None:
         return self._rows
 
     def lazy(self) -> pl.LazyFrame:
         """The data."""
-        return self._data.lazy()
+        return self._now.lazy()
 
     def empty(self) -> pl.DataFrame:
         """A frame with the same columns and no rows."""
@@ -112,7 +119,7 @@ class PolarsEngine(Engine):
 
     def frames(self, source: Source) -> Frames:
         """The data of every registered table that a source reads."""
-        return {table.name: self._data.lazy() for table in stored_tables(source)}
+        return {table.name: self.lazy() for table in stored_tables(source)}
 
     def storage(self) -> Mapping[str, Storage]:
         return {name: polars_storage(dtype) for name, dtype in self._schema.items()}
@@ -153,7 +160,7 @@ class PolarsEngine(Engine):
         return selected_frame(selected, self.frames(selected.source)).collect()
 
     def attach(self, connection: Any, view: str) -> None:
-        connection.register(view, self._data)
+        connection.register(view, self._now)
 
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
         staging = Staging()

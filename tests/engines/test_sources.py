@@ -803,3 +803,16 @@ def test_rows_are_read_for_whatever_is_not_just_their_number(
     assert found == {"COUNT(*)": (1_000,), "COUNT(y)": (3,)}.get(asked, (4, 4))
     by_unit = session(FRAME, engine, unit=dp.Unit("s", max_rows=1))
     assert by_unit.sql("SELECT COUNT(*) FROM t", epsilon=1).frame.item() == 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_that_was_written_again_is_read_in_the_types_it_had(
+    engine: str, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "t.parquet")
+    pl.DataFrame({"x": [1, 2, 3]}, schema={"x": pl.UInt8}).write_parquet(path)
+    opened = session(path, engine, columns={"x": dp.Range(0, 10)})
+    asked = "SELECT COUNT(x), SUM(x) FROM t"
+    assert opened.sql(asked, epsilon=1).frame.row(0) == (3, 6)
+    pl.DataFrame({"y": [0] * 4, "x": [7, 10**6, -5, None]}).write_parquet(path)
+    assert opened.sql(asked, epsilon=1).frame.row(0) == (1, 7)

@@ -52,7 +52,7 @@ from dpframe.bounds.sensitivity import (
     sensitivity_of,
 )
 from dpframe.declare import Table, declare
-from dpframe.engines import sources
+from dpframe.engines import files, sandbox
 from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_text import ROWS
@@ -108,7 +108,7 @@ class SharedDuckDB(DuckDBEngine):
                 "row_group_size": 3 if number % 4 == 3 else 1000,
             }
             pyarrow.parquet.write_table(frame.to_arrow(), file, **layout)
-            source = sources.parquet_sql([file])
+            source = files.parquet_sql([file])
         columns = []
         for name, kind in zip(given.columns, given.types, strict=True):
             # Some types are others in a file.
@@ -155,7 +155,7 @@ class Harness:
     refusals: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._connection = sources.sandbox(threads=1)
+        self._connection = sandbox.sandbox(threads=1)
 
     def check(self, world: World, statements: list[str]) -> None:
         """Check every statement on a world, or raise `Broken` with what is needed to repeat it."""

@@ -40,7 +40,7 @@ from dpframe.engines.combined import _Frames, _Views
 from dpframe.engines.duckdb import duckdb_storage
 from dpframe.engines.learned import learned_domains
 from dpframe.engines.polars import PolarsEngine
-from dpframe.engines.sources import sandbox
+from dpframe.engines.sandbox import sandbox
 from dpframe.errors import QueryError
 from dpframe.frontends.sql import plan_of
 from dpframe.plan.nodes import Node

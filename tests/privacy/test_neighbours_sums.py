@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fuzz import Broken, Harness, run
 
-from dpframe.engines import duckdb, duckdb_sums, sources
+from dpframe.engines import duckdb, duckdb_sums, files, sandbox
 from dpframe.engines.base import Request
 from dpframe.engines.duckdb_parts import Statement
 from dpframe.engines.duckdb_sums import Way
@@ -46,8 +46,8 @@ def test_every_promise_holds_for_files_with_statistics(
 def test_the_harness_finds_statistics_that_leave_nan_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sources, "parquet_sql", lambda files: f"read_parquet({files})")
-    monkeypatch.setattr(sources, "BELIEVES", "")
+    monkeypatch.setattr(files, "parquet_sql", lambda read: f"read_parquet({read})")
+    monkeypatch.setattr(sandbox, "BELIEVES", "")
     with pytest.raises(Broken):
         run(CASES, 1, Harness(str(tmp_path)), shrink=False, language="sums")
 
