@@ -28,6 +28,7 @@ from dpframe.frontends.polars_arguments import (
 from dpframe.frontends.polars_json import Term
 from dpframe.frontends.polars_text import code_of
 from dpframe.frontends.polars_winners import best_rows
+from dpframe.plan.domains import INT64
 from dpframe.plan.functions.casts import polars_type
 from dpframe.plan.nodes import Node, list_name
 from dpframe.plan.shown import Shown
@@ -320,4 +321,4 @@ def _rows(n: int) -> int:
             why="rows are counted from the start",
             fix=".head(5)",
         )
-    return n
+    return min(n, INT64[1])  # there are no more rows than that, and engines count no further

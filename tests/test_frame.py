@@ -637,6 +637,16 @@ def test_wrong_numbers_of_rows_and_directions(visits: dp.Frame) -> None:
         summary.sort("ward", "len", descending=[True])
 
 
+def test_more_rows_than_an_engine_counts_are_all_rows() -> None:
+    """Polars takes no such number, and said so after the question was paid for."""
+    session = dp.Session(dp.Budget(epsilon=10))
+    session.register("t", pl.DataFrame({"w": ["a"]}), columns={"w": dp.Keys(["a", "b"])})
+    summary = session.table("t").group_by("w").len().sort("len")
+    for table in (summary.head(2**70), summary.slice(0, 2**70), summary.group_by("w").head(2**70)):
+        assert table.release(epsilon=1).frame.height == 2
+    assert summary.slice(2**70, 1).release(epsilon=1).frame.height == 0
+
+
 # --- the namespace --------------------------------------------------------------------------------
 
 

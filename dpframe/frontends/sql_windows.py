@@ -10,6 +10,7 @@ from dpframe.errors import SQLError
 from dpframe.frontends.sql_exprs import ExprReader
 from dpframe.frontends.sql_known import is_aggregate, refuse_unread
 from dpframe.frontends.sql_origin import origin_of, sql_error
+from dpframe.plan.domains import INT64
 from dpframe.plan.exprs import Column, Expr, WindowCall, WindowOrder
 from dpframe.plan.nodes import Node, Window
 
@@ -110,6 +111,14 @@ class WindowReader:
                 "rows are counted, whatever their values",
                 "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
             )
+        first, last = _place(start), _place(end)
+        if first > last or first == len(_ENDS) - 1 or last == 0:
+            raise self._error(
+                node,
+                "the frame of this window ends before it begins",
+                "it goes from PRECEDING over CURRENT ROW to FOLLOWING",
+                "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
+            )
         return f"{kind} BETWEEN {start} AND {end}"
 
     def _end(self, spec: exp.Expression, which: str) -> str:
@@ -117,7 +126,7 @@ class WindowReader:
         if isinstance(at, str):
             return at.upper() if at.upper() == "CURRENT ROW" else f"{at.upper()} {side}"
         if isinstance(at, exp.Literal) and not at.is_string and at.this.isdigit():
-            return f"{int(at.this)} {side}"
+            return f"{min(int(at.this), INT64[1])} {side}"
         raise self._error(
             spec,
             "the frame of this window is not fixed",
@@ -127,6 +136,15 @@ class WindowReader:
 
     def _error(self, node: exp.Expression, what: str, why: str, fix: str) -> SQLError:
         return sql_error(node, self.text, what, why=why, fix=fix)
+
+
+_ENDS = ("UNBOUNDED PRECEDING", " PRECEDING", "CURRENT ROW", " FOLLOWING", "UNBOUNDED FOLLOWING")
+"""Ends of frames, from the first row to the last."""
+
+
+def _place(end: str) -> int:
+    """Which of these ends it is."""
+    return _ENDS.index(end) if end in _ENDS else _ENDS.index(f" {end.split()[-1]}")
 
 
 def scalar_of(node: exp.Expression) -> exp.Expression | None:

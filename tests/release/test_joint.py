@@ -206,3 +206,12 @@ def test_conditions_count_as_numbers(function: str, over: str) -> None:
     found = session.sql(f"SELECT {function}{over} AS y FROM ({inner})", epsilon=0.5)
     assert found.frame.schema["y"] == pl.Float64
     assert found.intervals(0.9).columns == ["y", "y_low", "y_high"]
+
+
+def test_a_frame_may_reach_beyond_what_an_engine_counts() -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", pl.DataFrame({"g": [1, 1, 2]}), columns={"g": dp.Keys([1, 2])})
+    frame = f"ROWS BETWEEN {10**20} PRECEDING AND CURRENT ROW"
+    sql = f"SELECT g, n, SUM(n) OVER (ORDER BY g {frame}) AS y FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g)"  # fmt: skip
+    found = session.sql(sql, epsilon=0.5).frame.sort("g")
+    assert found["y"].to_list() == found["n"].cum_sum().to_list()

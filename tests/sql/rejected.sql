@@ -1548,6 +1548,12 @@ SELECT SUM(n) FILTER (WHERE n > 3) OVER () FROM (SELECT ward, COUNT(*) AS n FROM
 --! SQLError 1:8 | the frame of this window is not answered | SUM(COUNT(*)) OVER (ORDER BY age // 10 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)
 SELECT SUM(COUNT(*)) OVER (ORDER BY age // 10 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM visits GROUP BY age // 10
 ;
+--! SQLError 1:8 | the frame of this window ends before it begins | SUM(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING)
+SELECT SUM(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM visits GROUP BY ward
+;
+--! SQLError 1:8 | the frame of this window ends before it begins | SUM(COUNT(*)) OVER (ORDER BY ward ROWS UNBOUNDED FOLLOWING)
+SELECT SUM(COUNT(*)) OVER (ORDER BY ward ROWS UNBOUNDED FOLLOWING) FROM visits GROUP BY ward
+;
 --! QueryError 1:8 | is not answered of released numbers | MODE(n)
 SELECT MODE(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
 ;
