@@ -18,10 +18,7 @@ def without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ModeSelection, "choose", lambda self, counts, source: counts.argmax(axis=1))
 
 
-def _best(
-    self: Any, ranks: Any, groups: Any, low: Any, high: Any, share: Any, source: Any
-) -> np.ndarray:
-    at = _Range(ranks, groups, low, high, share.numerator, share.denominator)
+def _best(self: Any, at: _Range, far: Any, source: Any) -> np.ndarray:
     first, end = at.within(0)
     middle: np.ndarray = (first + end - 1) // 2
     return middle

@@ -21,8 +21,9 @@ from dpframe.bounds.sensitivity import (
     extra_bits,
     sensitivity_of,
 )
-from dpframe.budget.halving import COUNTED, rank_errors, rounds
+from dpframe.budget.halving import COUNTED, Swap, rank_errors, rounds, swap_factor
 from dpframe.budget.split import predicted_error, shares
+from dpframe.errors import InternalError
 from dpframe.plan.parts import Blend, ChosenCells, CodedSum, Ends, Part, RankedCells, step_of
 from dpframe.plan.surroundings import number_of_edges
 
@@ -225,20 +226,37 @@ def _noise_size(part: Part, context: Context) -> float:
     s has a deviation of sqrt(2) s, and r rounds have scales of r s; with zCDP, s / sqrt(2 rho), and
     scales of s sqrt(r / (8 rho)).
     """
-    found = sensitivity_of(part, context)
+    found, swap = sensitivity_of(part, context), None
+    if isinstance(part, RankedCells):
+        found, swap = chosen_by(found, context)
     size = (
         float(found.l1)
         if context.norm == 1 and found.l1 is not None
         else math.sqrt(found.l2_squared)
     )
     if isinstance(part, RankedCells):
-        size *= _ranked_size(part, 1 if context.norm == 1 else 2)
+        size *= _ranked_size(part, 1 if context.norm == 1 else 2, swap)
     elif isinstance(part, ChosenCells):
         size *= 1 if context.norm == 1 else math.sqrt(1 / 2)
     return size * float(step_of(part, extra_bits(part, context)))
 
 
-def _ranked_size(part: RankedCells, norm: int) -> float:
+def chosen_by(claim: Sensitivity, context: Context) -> tuple[Sensitivity, Swap | None]:
+    """The bound that quantiles are chosen by, and how a unit is replaced, where it is.
+
+    Then the bound is that of what leaves, and of what enters, by itself: it must not be used for a
+    unit that is added or removed, nor the other way round.
+    """
+    replaced = context.table.neighbors == "replace"
+    if replaced != (claim.each is not None):
+        raise InternalError("quantiles without a bound for what leaves and what enters")
+    if claim.each is None:
+        return claim, None
+    one_group = not context.grouped and context.sets == 1 and context.groups == 1
+    return claim.each, Swap(one_group, 1 if context.norm == 1 else 2)
+
+
+def _ranked_size(part: RankedCells, norm: int, swap: Swap | None) -> float:
     """What quantiles that are chosen, with their error bars, come to: a geometric mean of both.
 
     Of the cost, a share s goes to the bars. Places are off by as much as `1 / (1 - s)`, and bars are
@@ -248,7 +266,8 @@ def _ranked_size(part: RankedCells, norm: int) -> float:
     and bars are alike.
 
     A bar reaches as far as the noise of all cells around the places, each of which counts for one
-    half where about as many lie on either side.
+    half where about as many lie on either side. Where a unit is replaced, counts move twice as far
+    in L1 as what enters alone, and sqrt(2) times as far in L2.
     """
     counted, levels = float(COUNTED[norm]), len(part.levels)
     steps = len(rounds(part.levels))
@@ -257,6 +276,8 @@ def _ranked_size(part: RankedCells, norm: int) -> float:
     place, bar = steps / (1 - counted), math.sqrt(around) / 2 / typical / counted
     if norm == 2:
         place, bar = math.sqrt(place / 2), math.sqrt(around / counted) / 2 / typical
+    if swap is not None:
+        place, bar = place * swap_factor(part.levels, swap), bar * 2 ** (1 / norm)
     return float(place ** (1 - counted) * bar**counted)
 
 

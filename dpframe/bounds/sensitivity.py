@@ -33,6 +33,8 @@ norm. That differs from `GridCounts`: a row that moves within a group has d = 2 
 4, where the counts themselves have 1 + 1. Counts that are added up from the cells of a group after
 the choice (`RankedCells`: cells around what was chosen, which share no row) move by at most d[k] in
 L1, because |a + b| <= |a| + |b|, and so by at most d[k] in L2: the same norms of d bound them, too.
+Where a unit is replaced, its quantiles need less than the norms of d: what leaves and what enters is
+bounded each by itself (`Sensitivity.each`), as that of a unit which is removed, or added.
 
 Sums from both ends of a range are bounded together. A row whose code is c adds a = c - low to one
 and takes b = high - c from the other: neither is negative, and a + b is H = high - low, what each
@@ -90,6 +92,8 @@ class Sensitivity:
     l2_squared: int
     linf: int
     why: str
+    each: Sensitivity | None = None
+    """Of cells that are chosen, where a unit is replaced: what leaves, and what enters, by itself."""
 
     @property
     def is_zero(self) -> bool:
@@ -141,14 +145,19 @@ def _units_may_exceed(context: Context) -> bool:
 
 def sensitivity_of(part: Part, context: Context) -> Sensitivity:
     """The bound for one part. The harness in tests/privacy checks it on neighbouring tables."""
-    found, sets = _in_one_grouping(part, context), context.sets
+    return _in_groupings(_in_one_grouping(part, context), context.sets)
+
+
+def _in_groupings(one: Sensitivity, sets: int) -> Sensitivity:
+    """The bound over several groupings, each with that of one."""
     if sets == 1:
-        return found
+        return one
     return Sensitivity(
-        None if found.l1 is None else sets * found.l1,
-        sets * found.l2_squared,
-        found.linf,
-        f"{found.why}, in each of {sets} groupings",
+        None if one.l1 is None else sets * one.l1,
+        sets * one.l2_squared,
+        one.linf,
+        f"{one.why}, in each of {sets} groupings",
+        None if one.each is None else _in_groupings(one.each, sets),
     )
 
 
@@ -225,7 +234,7 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
         )
     if isinstance(part, ChosenCells):
         why = "one row leaves a cell and enters another, perhaps of the same group"
-        return Sensitivity(2, 4, 2, why)
+        return Sensitivity(2, 4, 2, why, _added(part, context))
     if isinstance(part, GridCounts):
         return Sensitivity(2, 2, 1, "one row leaves a cell and enters another")
     if context.grouped:
@@ -235,6 +244,12 @@ def _row_replaced(part: Part, context: Context) -> Sensitivity:
     if always_there:
         return Sensitivity(0, 0, 0, "the number of rows is public")
     return Sensitivity(1, 1, 1, "one row begins or ceases to count")
+
+
+def _added(part: Part, context: Context) -> Sensitivity:
+    """The bound for one unit that is added or removed, whatever neighbours are."""
+    table = replace(context.table, neighbors="add_remove", size=None)
+    return _in_one_grouping(part, replace(context, table=table))
 
 
 def _weighted(part: Part, context: Context) -> Sensitivity:
@@ -267,6 +282,7 @@ def _weighted(part: Part, context: Context) -> Sensitivity:
         bound_squared * step * step,
         each * step,
         what + (", and is replaced by another" if twice == 2 else ""),
+        _added(part, context) if twice == 2 and isinstance(part, ChosenCells) else None,
     )
 
 

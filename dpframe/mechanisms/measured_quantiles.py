@@ -10,7 +10,9 @@ that are added up from them change by at most d[k] in L1, and so by at most d[k]
 of squares is at most the square of the sum. However many there are, discrete Laplace noise on all of
 them costs at most `sum d[k] / scale <= l1 / scale`, and discrete Gaussian noise at most
 `sum d[k]**2 / (2 sigma**2) <= l2_squared / (2 sigma**2)` of zCDP. Choosing and counting compose,
-adaptively: the losses add up. Between two edges that are the same there is no row, whatever the
+adaptively: the losses add up. Where a unit is replaced, cells lose and gain at most `l1` each: together
+at most twice that in L1. In L2 the square of their difference is at most the sum of both squares,
+because neither is negative, and so at most twice `l2_squared`. Between two edges that are the same there is no row, whatever the
 data, so that needs no noise.
 """
 
@@ -24,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe.budget.halving import COUNTED
+from dpframe.budget.halving import COUNTED, Swap
 from dpframe.budget.loss import Loss
 from dpframe.errors import InternalError
 from dpframe.mechanisms.gaussian import DiscreteGaussian
@@ -52,21 +54,21 @@ class MeasuredQuantiles:
 
     @classmethod
     def for_epsilon(
-        cls, levels: tuple[Fraction, ...], epsilon: Fraction, l1: int
+        cls, levels: tuple[Fraction, ...], epsilon: Fraction, l1: int, swap: Swap | None = None
     ) -> MeasuredQuantiles:
         """Return the most accurate one whose `loss` is at most `epsilon`."""
         counted = check_cost("epsilon", epsilon) * COUNTED[1]
-        choice = QuantileSelection.for_epsilon(levels, epsilon - counted, l1)
-        return cls(choice, DiscreteLaplace.for_epsilon(counted, l1))
+        choice = QuantileSelection.for_epsilon(levels, epsilon - counted, l1, swap)
+        return cls(choice, DiscreteLaplace.for_epsilon(counted, _moved(l1, swap)))
 
     @classmethod
     def for_rho(
-        cls, levels: tuple[Fraction, ...], rho: Fraction, l2_squared: int
+        cls, levels: tuple[Fraction, ...], rho: Fraction, l2_squared: int, swap: Swap | None = None
     ) -> MeasuredQuantiles:
         """Return the most accurate one whose `zcdp_loss` is at most `rho`."""
         counted = check_cost("rho", rho) * COUNTED[2]
-        choice = QuantileSelection.for_rho(levels, rho - counted, l2_squared)
-        return cls(choice, DiscreteGaussian.for_rho(counted, l2_squared))
+        choice = QuantileSelection.for_rho(levels, rho - counted, l2_squared, swap)
+        return cls(choice, DiscreteGaussian.for_rho(counted, _moved(l2_squared, swap)))
 
     @property
     def name(self) -> str:
@@ -77,13 +79,14 @@ class MeasuredQuantiles:
         """What it costs as a pure epsilon, where cells move by at most `l1`."""
         if not isinstance(self.noise, DiscreteLaplace):
             raise InternalError("Gaussian noise is charged as zCDP")
-        return self.choice.loss(l1) + self.noise.loss(l1)
+        return self.choice.loss(l1) + self.noise.loss(_moved(l1, self.choice.swap))
 
     def zcdp_loss(self, l2_squared: int) -> Loss:
         """What it costs as zCDP, where the L1 norms of the groups have at most this L2 norm."""
         if not isinstance(self.noise, DiscreteGaussian):
             raise InternalError("Laplace noise is charged as a pure loss")
-        return self.choice.zcdp_loss(l2_squared) + self.noise.loss(l2_squared)
+        moved = _moved(l2_squared, self.choice.swap)
+        return self.choice.zcdp_loss(l2_squared) + self.noise.loss(moved)
 
     @property
     def variance(self) -> float:
@@ -110,6 +113,11 @@ class MeasuredQuantiles:
         between[some] = self.noise.add(between[some].tolist(), source)
         released: list[int] = np.concatenate([positions, edges, between], axis=1).ravel().tolist()
         return released
+
+
+def _moved(one: int, swap: Swap | None) -> int:
+    """The bound for what is counted: a unit that is replaced leaves cells, and enters others."""
+    return one if swap is None else 2 * one
 
 
 def rows_between(counts: NDArray[Any], edges: Integers) -> NDArray[Any]:

@@ -13,7 +13,7 @@ weights with factors of at most `max(p, d - p)` in size, so where the weights of
 v in L1, no gap changes by more than `max(p, d - p) v`.
 
 *One quantile.* x is chosen with probability proportional to `exp(-gap(x) / b)`, where b is
-`2 max(p, d - p) scale`: the exponential mechanism (McSherry and Talwar 2007; Smith 2011). A change
+`2 d reach scale`, and the reach is `max(p, d - p) / d`: the exponential mechanism (McSherry and Talwar 2007; Smith 2011). A change
 of v costs at most `v / scale` of epsilon, and `(v / scale)**2 / 8` of zCDP (Cesar and Rogers 2021).
 
 *Several quantiles* (Kaplan, Schnapp and Stemmer 2022). The middle one x is chosen first, over all
@@ -31,6 +31,32 @@ sum d[k] / scale`, and of zCDP `sum v[k, i]**2 / (8 scale**2) <= sum d[k]**2 / (
 sum of squares is at most the square of the sum. `l1` bounds the sum of d[k] and `l2_squared` that of
 d[k]**2, for whatever one unit changes. Rounds compose, adaptively.
 
+*A unit that is replaced* (`Swap`). Of a range, weights of u leave and weights of w enter. Then
+`d A(x) - p n` moves by `(d - p) (w' - u') - p (w'' - u'')`, where ' is what lies before x and '' the
+rest, so up by at most `(d - p) w + p u`, and down by at most `p w + (d - p) u`. With M the larger
+one of p/d and 1 - p/d, no gap changes by more than
+
+    d f,    f = M max(u, w) + (1 - M) min(u, w),
+
+because the larger one of several numbers moves by no more than one of them. That is so whatever
+the two weigh, also where the one has no value, or is left out by a filter, and the number of rows is
+no longer the same. Scores that move by at most d f each cost `2 d f / b = f / (reach * scale)` of
+epsilon, and an eighth of its square of zCDP. What both weigh is bounded over groups and ranges: u and
+w add up to at most l each, and so do the squares of what they add up to in a group, to l_2. In one
+round, then:
+
+- *One range in all* (one group, one step): `f <= l`. A reach of 1 costs at most `l / scale`, and
+  `(l / scale)**2 / 8`.
+- *Several ranges, pure.* f is convex, so the sum of all f / reach is largest where all of u is in one
+  range i, and all of w in one range j. With reaches of 2 M it is `l / (2 M) <= l` if i = j, because
+  M >= 1/2, and else `l / 2 + l / 2`.
+- *Several ranges, zCDP.* `f**2 <= (M**2 + (1 - M)**2) (u**2 + w**2)` (Cauchy and Schwarz). Reaches
+  whose squares are at least `2 (M**2 + (1 - M)**2)` make `f**2 / reach**2` at most `(u**2 + w**2) / 2`.
+  The squares of a group's ranges add up to at most the square of their sum, so all together to l_2.
+
+So a round costs as much as where a unit of that weight is added, and the reach says how much less
+is known for it. Two removals, which it was bounded by before, would be a reach of 2 M in each case.
+
 *Exactness.* Weights are integers in grains of a count, gaps are integers, and coins are exact. No
 float is computed from a count.
 """
@@ -46,7 +72,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpframe.budget.halving import rounds
+from dpframe.budget.halving import Swap, reach, rounds, swap_factor
 from dpframe.budget.loss import Loss
 from dpframe.errors import InternalError, ParameterError
 from dpframe.mechanisms.choices import FAR, FAR_BITS, flips, scaled_coin, uniform_each
@@ -81,6 +107,11 @@ class QuantileSelection:
 
     levels: tuple[Fraction, ...]
     scale: Fraction
+    swap: Swap | None = None
+    """How a unit is replaced; None where it is added or removed.
+
+    Where it is replaced, `l1` and `l2_squared` bound what leaves, and what enters, each by itself.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", check_scale("scale", self.scale))
@@ -94,20 +125,20 @@ class QuantileSelection:
 
     @classmethod
     def for_epsilon(
-        cls, levels: tuple[Fraction, ...], epsilon: Fraction, l1: int
+        cls, levels: tuple[Fraction, ...], epsilon: Fraction, l1: int, swap: Swap | None = None
     ) -> QuantileSelection:
         """Return the most accurate selection whose `loss` is at most `epsilon`."""
         moved = check_count("l1", l1, least=1) * len(rounds(levels))
-        return cls(levels, round_scale_up("scale", moved / check_cost("epsilon", epsilon)))
+        return cls(levels, round_scale_up("scale", moved / check_cost("epsilon", epsilon)), swap)
 
     @classmethod
     def for_rho(
-        cls, levels: tuple[Fraction, ...], rho: Fraction, l2_squared: int
+        cls, levels: tuple[Fraction, ...], rho: Fraction, l2_squared: int, swap: Swap | None = None
     ) -> QuantileSelection:
         """Return the most accurate selection whose `zcdp_loss` is at most `rho`."""
         moved = Fraction(check_count("l2_squared", l2_squared, least=1) * len(rounds(levels)))
         scale = sqrt_up(moved / (8 * check_cost("rho", rho)))
-        return cls(levels, round_scale_up("scale", scale))
+        return cls(levels, round_scale_up("scale", scale), swap)
 
     @property
     def name(self) -> str:
@@ -121,6 +152,7 @@ class QuantileSelection:
 
     def loss(self, l1: int) -> Loss:
         """What it costs as a pure epsilon, where cells move by at most `l1`."""
+        self._refuse_other_norm(1)
         return Loss.pure(self.rounds * l1 / self.scale)
 
     def zcdp_loss(self, l2_squared: int) -> Loss:
@@ -128,12 +160,20 @@ class QuantileSelection:
 
         Charge either this or `loss`, not both.
         """
+        self._refuse_other_norm(2)
         return Loss.zcdp(self.rounds * l2_squared / (8 * self.scale**2))
+
+    def _refuse_other_norm(self, norm: int) -> None:
+        if self.swap is not None and self.swap.norm != norm:
+            raise InternalError("a unit that is replaced was bounded in another norm")
 
     @property
     def variance(self) -> float:
-        """The variance of the rank of a median where rows lie evenly: that of a Laplace law."""
-        return 2 * float(self.scale) ** 2
+        """The variance of the rank of a median where rows lie evenly: that of a Laplace law.
+
+        Where units are replaced, it is such that all levels together are as far off as they are.
+        """
+        return 2 * (float(self.scale) * swap_factor(self.levels, self.swap)) ** 2
 
     def choose(
         self, counts: NDArray[Any], cells: int, grains: int, source: Source
@@ -151,6 +191,7 @@ class QuantileSelection:
         last = cells * grains
         for steps in rounds(self.levels):
             for step in steps:
+                far = reach(step.share, self.swap, alone=len(steps) == 1)
                 low = np.zeros(len(rows), dtype=np.int64)
                 high = np.full(len(rows), last, dtype=np.int64)
                 if step.after is not None:
@@ -159,19 +200,12 @@ class QuantileSelection:
                     high = chosen[:, step.before]
                 found = np.minimum(low, high).clip(max=last - 1)
                 asked = (low < high).nonzero()[0]
-                found[asked] = self._one(ranks, asked, low[asked], high[asked], step.share, source)
+                at = _Range(ranks, asked, low[asked], high[asked], step.share)
+                found[asked] = self._one(at, far, source)
                 chosen[:, step.index] = found
         return chosen
 
-    def _one(
-        self,
-        ranks: _Ranks,
-        groups: Integers,
-        low: Integers,
-        high: Integers,
-        share: Fraction,
-        source: Source,
-    ) -> Integers:
+    def _one(self, at: _Range, far: Fraction, source: Source) -> Integers:
         """Choose one position of `[low, high)` in each of some groups, by the exponential mechanism.
 
         Gaps fall up to the wanted rank and rise after it, so positions that are at most `FAR` scales
@@ -179,12 +213,11 @@ class QuantileSelection:
         probability `exp(-gap / scale)`. The others are proposed `2**FAR_BITS` times less often, and
         accepted that much more often.
         """
-        p, d = share.numerator, share.denominator
-        scale = 2 * max(p, d - p) * ranks.grains * self.scale
-        at = _Range(ranks, groups, low, high, p, d)
+        scale = 2 * at.d * far * at.ranks.grains * self.scale
+        low, high = at.low, at.high
         first, end = at.within(math.floor(FAR * scale))
-        chosen = np.empty(len(groups), dtype=np.int64)
-        waiting, tries = np.arange(len(groups)), 16
+        chosen = np.empty(len(low), dtype=np.int64)
+        waiting, tries = np.arange(len(low)), 16
         while waiting.size:
             some = np.repeat(waiting, tries)
             picks = first[some] + uniform_each(end[some] - first[some], source)
@@ -254,16 +287,10 @@ class _Range:
     """A range of positions in each of some groups, and how far each misses a share of its weight."""
 
     def __init__(
-        self, ranks: _Ranks, groups: Integers, low: Integers, high: Integers, p: int, d: int
+        self, ranks: _Ranks, groups: Integers, low: Integers, high: Integers, share: Fraction
     ) -> None:
-        self.ranks, self.groups, self.low, self.high, self.p, self.d = (
-            ranks,
-            groups,
-            low,
-            high,
-            p,
-            d,
-        )
+        self.ranks, self.groups, self.low, self.high = ranks, groups, low, high
+        self.p, self.d = p, d = share.numerator, share.denominator
         self.wide = 2 * ranks.largest() * d >= _SAFE
         self.start = self._exact(ranks.before(groups, low))
         self.wanted = p * (self._exact(ranks.before(groups, high)) - self.start)

@@ -256,6 +256,9 @@ def _selection_text(compiled: Compiled, selection: Selection) -> list[str]:
     return lines
 
 
+_REPLACED = "; what is replaced moves the rows below a place by what it weighs, not by twice that"
+
+
 def _noise_text(offer: Offer, index: int) -> str:
     law = offer.laws[index]
     if law is None:
@@ -271,12 +274,16 @@ def _noise_text(offer: Offer, index: int) -> str:
         if isinstance(law, ModeSelection):
             return f"{law.name} with {share:.0%} of the cost; {mode_text(law, part, step, 1)}"
         assert isinstance(part, RankedCells)
-        error = max(rank_errors(part.levels)) * math.sqrt(law.variance) * step
+        choice = law.choice
+        error = (
+            max(rank_errors(part.levels, choice.swap)) * math.sqrt(2) * float(choice.scale) * step
+        )
         counted = float(COUNTED[1 if offer.layout.context.norm == 1 else 2])
         return (
             f"exponential mechanism with {share * (1 - counted):.0%} of the cost;"
             f" where rows lie evenly, ranks are off by about {number(error, error)} rows;"
             f" error bars from counts around what is chosen, with {share * counted:.0%} of the cost"
+            f"{_REPLACED if choice.swap is not None and choice.swap.one_group else ''}"
         )
     error = law.half_width(0.95) * step
     group = next(group for group in offer.layout.together if index in group)

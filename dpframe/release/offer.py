@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpframe.aggregates.compile import Compiled
-from dpframe.aggregates.layout import Layout, layout_for
+from dpframe.aggregates.layout import Layout, chosen_by, layout_for
 from dpframe.budget.loss import Loss
 from dpframe.budget.room import Share
 from dpframe.declare import Table
@@ -148,7 +148,9 @@ def laplace_offer(
         if isinstance(part, FrequentCell):
             law = _calibrated("epsilon", ModeSelection.for_epsilon, cost, moved)
         elif isinstance(part, RankedCells):
-            make = partial(MeasuredQuantiles.for_epsilon, part.levels)
+            each, swap = chosen_by(sensitivity, layout.context)
+            moved = moved if each.l1 is None else each.l1
+            make = partial(MeasuredQuantiles.for_epsilon, part.levels, swap=swap)
             law = _calibrated("epsilon", make, cost, moved)
         else:
             law = _calibrated("epsilon", DiscreteLaplace.for_epsilon, cost, moved)
@@ -178,7 +180,9 @@ def gaussian_offer(
         if isinstance(part, RankedCells | FrequentCell):
             make: Callable[[Fraction, int], Choosing] = ModeSelection.for_rho
             if isinstance(part, RankedCells):
-                make = partial(MeasuredQuantiles.for_rho, part.levels)
+                each, swap = chosen_by(sensitivity, layout.context)
+                moved = each.l2_squared
+                make = partial(MeasuredQuantiles.for_rho, part.levels, swap=swap)
             law = _calibrated("rho", make, cost, moved)
             loss = loss + law.zcdp_loss(moved)
         else:

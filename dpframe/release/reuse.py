@@ -365,7 +365,8 @@ def _some_levels(
     """
     law = found.law
     assert isinstance(law, MeasuredQuantiles)
-    together, alone = rank_errors(levels), rank_errors(some)
+    swap = law.choice.swap
+    together, alone = rank_errors(levels, swap), rank_errors(some, swap)
     places = [levels.index(level) for level in some]
     ratio = max(1.0, *(together[i] / error for i, error in zip(places, alone, strict=True)))
     scale = law.choice.scale * Fraction(ratio).limit_denominator(100)
@@ -373,7 +374,7 @@ def _some_levels(
     values = [v for row in each for v in (*(row[i] for i in places), *row[len(levels) :])]
     return replace(
         found,
-        law=MeasuredQuantiles(QuantileSelection(some, scale), law.noise),
+        law=MeasuredQuantiles(QuantileSelection(some, scale, swap), law.noise),
         values=tuple(values),
     )
 

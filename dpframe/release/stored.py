@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpframe.budget.halving import Swap
 from dpframe.errors import InternalError
 from dpframe.mechanisms import (
     DiscreteGaussian,
@@ -47,6 +48,8 @@ def encoded(law: Measure, times: int, values: Sequence[int], bits: int, factor: 
         body["levels"] = [str(level) for level in law.choice.levels]
         counted, deviation = _named(law.noise)
         body["counted"] = [counted, str(deviation)]
+        if law.choice.swap is not None:
+            body["swap"] = [law.choice.swap.one_group, law.choice.swap.norm]
     elif isinstance(law, ModeSelection):
         name, scale = ("weighed mode" if law.concentrated else "mode"), law.scale
     else:
@@ -89,7 +92,8 @@ def decoded(payload: bytes) -> Found:
     body = json.loads(payload)
     scale = Fraction(body["scale"])
     if body["law"] == "quantiles":
-        choice = QuantileSelection(tuple(map(Fraction, body["levels"])), scale)
+        swap = Swap(*body["swap"]) if "swap" in body else None
+        choice = QuantileSelection(tuple(map(Fraction, body["levels"])), scale, swap)
         name, counted = body["counted"]
         chosen = MeasuredQuantiles(choice, _law(name, Fraction(counted)))
         return Found(chosen, tuple(body["values"]), int(body["bits"]), False)

@@ -17,6 +17,7 @@ from streams import Stream
 import dpframe as dp
 from dpframe.aggregates import quantile
 from dpframe.aggregates.layout import layout_for
+from dpframe.mechanisms import MeasuredQuantiles
 from dpframe.plan.parts import Part, RankedCells
 from dpframe.plan.surroundings import number_of_edges
 
@@ -122,6 +123,39 @@ def test_it_is_said_which_way_is_taken_and_why() -> None:
     few = session().query("SELECT MEDIAN(age % 3) AS m FROM t").explain(epsilon=1)
     assert "from a tree of counts, down to 3 cells" in few
     assert "the exponential mechanism on 3 cells" in few
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": 0.5}], ids=str)
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "unit"])
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+def test_a_replaced_unit_costs_a_quantile_as_much_as_one_that_is_added(
+    unit: dp.Unit | None, cost: dict[str, Any]
+) -> None:
+    """One that is far from the middle is hardly further off, at the same cost; stored as such."""
+    found = {}
+    for neighbors in ("add_remove", "replace"):
+        opened = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
+        size = {} if neighbors == "add_remove" else {"size": 40}
+        rows = pl.DataFrame({"u": [*range(40)] * 3, "x": [float(i) for i in range(120)]})
+        columns = {"x": dp.Range(0.0, 500.0)}
+        given: Any = {"unit": dp.Unit("u", max_rows=5) if unit else None, "neighbors": neighbors}
+        opened.register("t", rows, columns=columns, **given, **size)
+        asked = "SELECT QUANTILE_CONT(x, 0.99) AS q FROM t"
+        text = opened.query(asked).explain(**cost)
+        assert ("by what it weighs, not by twice that" in text) == (neighbors == "replace")
+        released = opened.sql(asked, **cost)
+        (law,) = released._parts.laws
+        assert isinstance(law, MeasuredQuantiles)
+        found[neighbors] = law
+        (again,) = opened.sql(asked)._parts.laws  # free
+        assert again == law
+        for spent, most in cost.items():
+            assert 0.99 * most < float(getattr(released.loss, spent)) <= most
+    one, other = found["add_remove"], found["replace"]
+    assert one.choice.scale == other.choice.scale
+    assert other.variance / one.variance == pytest.approx((100 / 99) ** 2)
+    ratio = other.noise.variance / one.noise.variance
+    assert ratio == pytest.approx(4 if "epsilon" in cost else 2, rel=0.01)
 
 
 def test_the_ledger_names_what_ran() -> None:

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from mechanisms.test_quantiles import HALF, THREE, TWO
+from mechanisms.test_quantiles import HALF, SKEWED, THREE, TWO, replaced
 from mechanisms.test_quantiles import law as law_of_places
 from scipy import stats
 
+from dpframe.budget.halving import Swap
 from dpframe.errors import InternalError
 from dpframe.mechanisms import (
     DiscreteGaussian,
@@ -163,6 +164,45 @@ def test_concentrated_loss_holds_at_every_order(levels, order):
                 noise = math.exp(order * (order - 1) * squared / (2 * sigma**2))
                 total += chance**order * after[places] ** (1 - order) * noise
             assert math.log(total) / (order - 1) <= rho * order + 1e-9
+
+
+@pytest.mark.parametrize("levels", [HALF, SKEWED, TWO])
+@pytest.mark.parametrize("weight", [1, 2])
+def test_a_replaced_unit_changes_no_probability_beyond_the_loss(levels, weight):
+    swap = Swap(one_group=True, norm=1)
+    mechanism = MeasuredQuantiles.for_epsilon(levels, Fraction(1), weight, swap)
+    promised = float(mechanism.loss(weight).epsilon)
+    assert promised <= 1
+    for counts in TABLES:
+        before = law_of_places(counts, 1, levels, mechanism.choice.scale, swap)
+        for other in replaced(counts, weight):
+            after = law_of_places(other, 1, levels, mechanism.choice.scale, swap)
+            for places, chance in before.items():
+                pair = zip(counted(counts, places, 1)[1], counted(other, places, 1)[1], strict=True)
+                moved = sum(abs(a - b) for a, b in pair)
+                spent = abs(math.log(chance / after[places])) + moved / float(mechanism.noise.scale)
+                assert spent <= promised + 1e-9
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 16])
+@pytest.mark.parametrize("levels", [HALF, SKEWED])
+def test_the_concentrated_loss_of_a_replaced_unit_holds_at_every_order(levels, order):
+    """Cells that gain and cells that lose: the squares of both add up, no more."""
+    for weight, swap in ((1, Swap(True, 2)), (2, Swap(True, 2)), (1, Swap(False, 2))):
+        mechanism = MeasuredQuantiles.for_rho(levels, Fraction(1, 2), weight**2, swap)
+        rho, sigma = float(mechanism.zcdp_loss(weight**2).rho), float(mechanism.noise.sigma)
+        assert rho <= 0.5
+        for counts in TABLES:
+            before = law_of_places(counts, 1, levels, mechanism.choice.scale, swap)
+            for other in replaced(counts, weight):
+                after = law_of_places(other, 1, levels, mechanism.choice.scale, swap)
+                total = 0.0
+                for places, chance in before.items():
+                    sides = (counted(table, places, 1)[1] for table in (counts, other))
+                    squared = sum((a - b) ** 2 for a, b in zip(*sides, strict=True))
+                    noise = math.exp(order * (order - 1) * squared / (2 * sigma**2))
+                    total += chance**order * after[places] ** (1 - order) * noise
+                assert math.log(total) / (order - 1) <= rho * order + 1e-9
 
 
 def test_the_loss_is_the_sum_of_both_and_of_its_own_kind():

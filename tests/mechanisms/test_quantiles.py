@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpframe.budget.halving import rank_errors, rounds
-from dpframe.errors import ParameterError
+from dpframe.budget.halving import Swap, rank_errors, reach, rounds
+from dpframe.errors import InternalError, ParameterError
 from dpframe.mechanisms import QuantileSelection, quantiles
 
 HALF = (Fraction(1, 2),)
@@ -20,10 +20,11 @@ THREE = (Fraction(1, 4), Fraction(1, 2), Fraction(9, 10))
 TWO = (Fraction(1, 3), Fraction(2, 3))
 
 
-def law(counts, grains, levels, scale):
+def law(counts, grains, levels, scale, swap=None):
     """The probability of every outcome, from the definition: each position, each round."""
     weights = [count for count in counts for _ in range(grains)]
     steps = [step for found in rounds(levels) for step in found]
+    alone = [len(found) == 1 for found in rounds(levels) for _ in found]
     outcomes = {(): 1.0}
     for number, step in enumerate(steps):
         before, outcomes = outcomes, {}
@@ -31,13 +32,14 @@ def law(counts, grains, levels, scale):
             known = {s.index: x for s, x in zip(steps[:number], chosen, strict=True)}
             low = 0 if step.after is None else known[step.after] + 1
             high = len(weights) if step.before is None else known[step.before]
-            for x, share in _one(weights, low, high, grains, step.share, scale).items():
+            far = reach(step.share, swap, alone=alone[number])
+            for x, share in _one(weights, low, high, step.share, far * grains * scale).items():
                 outcomes[*chosen, x] = probability * share
     order = np.argsort([step.index for step in steps])
     return {tuple(chosen[i] for i in order): p for chosen, p in outcomes.items()}
 
 
-def _one(weights, low, high, grains, share, scale):
+def _one(weights, low, high, share, scale):
     if low >= high:
         return {min(low, high, len(weights) - 1): 1.0}
     p, d = share.numerator, share.denominator
@@ -49,7 +51,7 @@ def _one(weights, low, high, grains, share, scale):
             (d - p) * below - p * (weights[x] + above),
             p * above - (d - p) * (below + weights[x]),
         )
-        found[x] = math.exp(-gap / float(2 * max(p, d - p) * grains * scale))
+        found[x] = math.exp(-gap / float(2 * d * scale))
         below += weights[x]
     whole = sum(found.values())
     return {x: weight / whole for x, weight in found.items()}
@@ -70,17 +72,19 @@ CASES = [
 
 @pytest.mark.parametrize(("counts", "grains", "levels", "scale"), CASES)
 @pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("swap", [None, Swap(one_group=True, norm=1), Swap(False, norm=2)])
 def test_positions_are_chosen_with_the_probabilities_of_the_definition(
-    stream, monkeypatch, counts, grains, levels, scale, far
+    stream, monkeypatch, counts, grains, levels, scale, far, swap
 ):
     if far:  # so that far positions are proposed often: exp(-3) < 2**-4
         for name, value in (("FAR", 3), ("FAR_BITS", 4), ("_RARE_BITS", 1)):
             monkeypatch.setattr(quantiles, name, value)
     groups = 2_000 if far else 20_000
     table = np.tile(np.array(counts), (groups, 1))
-    found = QuantileSelection(levels, scale).choose(table, len(counts), grains, stream(1))
+    mechanism = QuantileSelection(levels, scale, swap)
+    found = mechanism.choose(table, len(counts), grains, stream(1))
     seen = Counter(map(tuple, found.tolist()))
-    expected = law(counts, grains, levels, scale)
+    expected = law(counts, grains, levels, scale, swap)
     assert set(seen) <= set(expected)
     often = {x: groups * p for x, p in expected.items() if groups * p > 5}
     rest = groups - sum(often.values())
@@ -191,20 +195,143 @@ def test_groups_share_one_loss():
                 assert spent <= 4 * squared.zcdp_loss(l2_squared=5).rho + 1e-9
 
 
+# --- a unit that is replaced -----------------------------------------------------------------------
+
+SWAPS = [Swap(one_group=True, norm=1), Swap(one_group=True, norm=2)]
+
+
+def replaced(counts, weight):
+    """All tables where up to `weight` rows left, anywhere, and up to as many entered, anywhere."""
+    found = {tuple(counts)}
+    cells = range(len(counts))
+    for _ in range(weight):
+        found |= {(*t[:i], t[i] - 1, *t[i + 1 :]) for t in found for i in cells if t[i]}
+    for _ in range(weight):
+        found |= {(*t[:i], t[i] + 1, *t[i + 1 :]) for t in found for i in cells}
+    return found
+
+
+@pytest.mark.parametrize("levels", [HALF, SKEWED, TWO, THREE])
+@pytest.mark.parametrize("counts", TABLES)
+@pytest.mark.parametrize("weight", [1, 2])
+def test_a_replaced_unit_changes_no_probability_beyond_the_loss(counts, weight, levels):
+    """What leaves and what enters may weigh differently: a filter or NULL leaves out the rest."""
+    for swap in (Swap(one_group=True, norm=1), Swap(one_group=False, norm=1)):
+        mechanism = QuantileSelection.for_epsilon(levels, Fraction(1), l1=weight, swap=swap)
+        promised = float(mechanism.loss(l1=weight).epsilon)
+        assert promised <= 1
+        before = law(counts, 1, levels, mechanism.scale, swap)
+        found = [
+            furthest(before, law(other, 1, levels, mechanism.scale, swap))
+            for other in replaced(counts, weight)
+        ]
+        assert max(found) <= promised + 1e-9
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(9, 10), Fraction(1, 20)])
+def test_the_promise_of_one_range_is_attained_by_one_row_that_moves(share):
+    """Were it any smaller, this would exceed it: a row moves from one side to the other.
+
+    Nearly all positions lie in one stretch without rows, where the gap is 0, and all on the other
+    side of it. There it rises by d, and at the first position it falls by d.
+    """
+    p, d = share.numerator, share.denominator
+    swap = Swap(one_group=True, norm=1)
+    mechanism = QuantileSelection.for_epsilon((share,), Fraction(1, 2), l1=1, swap=swap)
+    stretch = [0] * 60_000
+    before = law([0, 0, 5 * p, *stretch, 5 * (d - p)], 1, (share,), mechanism.scale, swap)
+    after = law([1, 0, 5 * p, *stretch, 5 * (d - p) - 1], 1, (share,), mechanism.scale, swap)
+    found = furthest(before, after)
+    assert 0.495 < found <= 0.5
+
+
+def test_the_promise_of_two_groups_is_attained_by_a_row_that_moves_between_them():
+    swap = Swap(one_group=False, norm=1)
+    mechanism = QuantileSelection.for_epsilon(SKEWED, Fraction(1, 2), l1=1, swap=swap)
+    stretch = [0] * 60_000
+    # Above the quantile, a row moves the gaps before it by 9 of 10, in either direction.
+    tables = [[9 + 90, *stretch, 11, 0, n] for n in (0, 1)]
+    before, after = (law(t, 1, SKEWED, mechanism.scale, swap) for t in tables)
+    entered = furthest(before, after)
+    assert 0.245 < entered <= 0.25  # and as much in the group that it leaves
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 8, 64])
+@pytest.mark.parametrize("levels", [HALF, SKEWED, THREE])
+def test_the_concentrated_loss_of_a_replaced_unit_holds_at_every_order(levels, order):
+    for weight, swap in ((1, SWAPS[1]), (2, SWAPS[1]), (1, Swap(one_group=False, norm=2))):
+        mechanism = QuantileSelection.for_rho(levels, Fraction(1, 2), weight**2, swap)
+        rho = float(mechanism.zcdp_loss(weight**2).rho)
+        assert rho <= 0.5
+        for counts in TABLES[:4]:
+            before = law(counts, 1, levels, mechanism.scale, swap)
+            for other in replaced(counts, weight):
+                after = law(other, 1, levels, mechanism.scale, swap)
+                for one, two in ((before, after), (after, before)):
+                    assert renyi(one, two, order) <= rho * order + 1e-9
+
+
+@pytest.mark.parametrize("levels", [HALF, SKEWED, THREE])
+def test_groups_that_a_replaced_unit_is_spread_over_share_one_loss(levels):
+    """It has 2 rows here and 1 there, and another one the other way round."""
+    pure, squared = (Swap(one_group=False, norm=norm) for norm in (1, 2))
+    chosen = QuantileSelection.for_epsilon(levels, Fraction(1), 3, pure)
+    weighed = QuantileSelection.for_rho(levels, Fraction(1, 2), 5, squared)
+    one, other = [2, 1, 3], [1, 4, 1]
+    for i in range(3):
+        for j in range(3):
+            here = [c + 2 * (k == i) - (k == j) for k, c in enumerate(one)]
+            there = [c + (k == j) - 2 * (k == i) for k, c in enumerate(other)]
+            if min(here + there) < 0:
+                continue
+            pairs = [(one, here), (other, there)]
+            laws = [[law(c, 1, levels, chosen.scale, pure) for c in pair] for pair in pairs]
+            assert sum(furthest(a, b) for a, b in laws) <= chosen.loss(l1=3).epsilon + 1e-9
+            laws = [[law(c, 1, levels, weighed.scale, squared) for c in pair] for pair in pairs]
+            for order in (2, 16):
+                spent = sum(renyi(a, b, order) for a, b in laws)
+                assert spent <= order * weighed.zcdp_loss(l2_squared=5).rho + 1e-9
+
+
+def test_gaps_of_spread_units_move_apart_by_all_that_is_bounded():
+    """The reach for zCDP is no larger than it must be: squares of scores' ranges add up to it.
+
+    A unit with weights of u here and w there, their squares adding up to 1, is replaced by its mirror
+    image. Gaps move by M u + (1 - M) w in both groups, most where u : w is M : (1 - M).
+    """
+    far = 0.9
+    u, w = (x / math.hypot(far, 1 - far) for x in (far, 1 - far))
+    moved = 2 * (far * u + (1 - far) * w) ** 2
+    assert moved == pytest.approx(float(reach(SKEWED[0], Swap(False, 2), alone=True)) ** 2, 2e-3)
+
+
+def test_a_replaced_unit_is_charged_in_the_norm_that_was_bounded():
+    pure, squared = (QuantileSelection(HALF, Fraction(1), swap) for swap in SWAPS)
+    with pytest.raises(InternalError, match="norm"):
+        pure.zcdp_loss(1)
+    with pytest.raises(InternalError, match="norm"):
+        squared.loss(1)
+
+
 # --- accuracy --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "levels", [HALF, SKEWED, THREE, tuple(Fraction(i, 8) for i in range(1, 8))]
 )
-def test_ranks_are_off_as_far_as_predicted(stream, levels):
+@pytest.mark.parametrize("swap", [None, Swap(True, 1), Swap(False, 1), Swap(False, 2)])
+def test_ranks_are_off_as_far_as_predicted(stream, levels, swap):
     rows, groups = 2_000, 400
     scale = Fraction(4)
     counts = np.ones((groups, rows), dtype=np.int64)
-    found = QuantileSelection(levels, scale).choose(counts, rows, 16, stream(4)) / 16
+    mechanism = QuantileSelection(levels, scale, swap)
+    found = mechanism.choose(counts, rows, 16, stream(4)) / 16
     wanted = [float(level) * rows for level in levels]
     off = np.sqrt(((found - wanted) ** 2).mean(axis=0))
-    predicted = np.array(rank_errors(levels)) * math.sqrt(QuantileSelection(levels, scale).variance)
+    predicted = np.array(rank_errors(levels, swap)) * math.sqrt(2) * float(scale)
+    assert np.hypot.reduce(predicted) == pytest.approx(
+        np.hypot.reduce(rank_errors(levels)) * math.sqrt(mechanism.variance)
+    )
     assert (off < 1.25 * predicted).all()
     assert (off > 0.75 * predicted).all()
 

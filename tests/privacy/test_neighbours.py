@@ -27,15 +27,16 @@ from strategies import cases
 import dpframe as dp
 from dpframe.aggregates import layout as laying_out
 from dpframe.aggregates.compile import Compiled
-from dpframe.aggregates.layout import Layout, layout_for, layout_to_choose_by
+from dpframe.aggregates.layout import Layout, chosen_by, layout_for, layout_to_choose_by
 from dpframe.bounds import sensitivity
 from dpframe.bounds.sensitivity import EACH_GROUP
+from dpframe.budget.halving import reach
 from dpframe.engines import duckdb_parts, polars, polars_exprs, polars_weights
 from dpframe.engines.base import Engine, request_for
 from dpframe.errors import DeclarationError, QueryError
 from dpframe.mechanisms.measured_quantiles import rows_between
 from dpframe.plan.functions import FUNCTIONS
-from dpframe.plan.parts import Blend, ChosenCells, CodedSum, CountUnits
+from dpframe.plan.parts import Blend, ChosenCells, CodedSum, CountUnits, RankedCells
 from dpframe.plan.surroundings import edges_around
 
 CASES = 2000
@@ -522,3 +523,106 @@ def test_the_groups_of_chosen_cells_move_as_far_as_claimed_in_l1(
             assert claim.l1 is None or sum(within) <= claim.l1
     # The claim is no formality; spread over four groups, a unit has a quarter of it at the most.
     assert furthest > 0.15
+
+
+def replaced_cells(
+    frame: pl.DataFrame, engine: Any, norm: int, select: str, **options: Any
+) -> tuple[Any, RankedCells, Any]:
+    """The layout of a query for quantiles, the part that they are chosen by, and its exact cells."""
+    session = dp.Session(dp.Budget(epsilon=1))
+    columns = {"k": dp.Keys(["a", "b"]), "y": dp.Range(0, 999), "z": dp.Range(0, 9)}
+    session.register("t", frame, columns=columns, engine=engine, neighbors="replace", **options)
+    compiled = session.query(f"SELECT {select}")._compiled
+    layout = layout_for(compiled, norm)
+    (i,) = (i for i, part in enumerate(layout.parts) if isinstance(part, RankedCells))
+    part = layout.parts[i]
+    assert isinstance(part, RankedCells)
+    found = session._engines["t"].measure(request_for(compiled, layout))[i]
+    return layout, part, np.array(found).reshape(compiled.groups, -1)[:, : part.inside]
+
+
+SHARE = Fraction(9, 10)
+
+
+def ranges_moved(before: Any, after: Any) -> list[Fraction]:
+    """For each group, how far scores of all its positions move apart, as a part of d.
+
+    From the definition: gaps of both tables, the largest rise of one plus the largest fall of
+    another one. Every cell is a position, and so is each edge between two of them.
+    """
+    p, d = SHARE.numerator, SHARE.denominator
+    found = []
+    for pair in zip(before.tolist(), after.tolist(), strict=True):
+        gaps = []
+        for cells in pair:
+            total, below = sum(cells), 0
+            row = []
+            for count in (c for cell in cells for c in (0, cell, 0)):
+                row.append(max(0, d * below - p * total, p * total - d * (below + count)))
+                below += count
+            gaps.append(row)
+        moved = [one - two for one, two in zip(*gaps, strict=True)]
+        found.append(Fraction(max(moved) - min(moved), d))
+    return found
+
+
+REPLACED = {
+    "all rows": "QUANTILE_CONT(y, 0.9) FROM t",
+    "filter": "QUANTILE_CONT(y, 0.9) FROM t WHERE z > 4",
+    "null": "QUANTILE_CONT(CASE WHEN z > 4 THEN y END, 0.9) FROM t",
+    "groups": "k, QUANTILE_CONT(y, 0.9) FROM t GROUP BY k",
+}
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("select", REPLACED.values(), ids=REPLACED)
+@pytest.mark.parametrize("max_rows", [None, 2])
+def test_scores_of_quantiles_move_apart_no_further_than_a_replaced_unit_is_charged(
+    norm: int, select: str, max_rows: int | None, engine_name: Any
+) -> None:
+    """The loss is the range of scores over b, in all groups together, whatever leaves and enters."""
+    draw, furthest = random.Random(7), 0.0
+    unit = None if max_rows is None else dp.Unit("u", max_rows=max_rows)
+
+    def rows(own: int, count: int, values: list[int]) -> list[dict[str, Any]]:
+        picks = {"k": ["a", "b"], "y": values, "z": [0, 9, 9, 9]}
+        return [{"u": own, **{k: draw.choice(v) for k, v in picks.items()}} for _ in range(count)]
+
+    for _ in range(8):
+        # Others lie between the two ends, on both sides of the quantile; the one that is replaced
+        # lies at an end.
+        others = [
+            row
+            for u in range(1, 30)
+            for row in rows(u, 1 if max_rows is None else 2, [400] * 9 + [600])
+        ]
+        weights = (1, 1) if max_rows is None else (draw.randint(1, 4), draw.randint(1, 4))
+        ends = draw.choice([(0, 999), (999, 0), (0, 0), (999, 999)])
+        tables = [
+            pl.DataFrame(rows(0, weight, [end]) + others)
+            for weight, end in zip(weights, ends, strict=True)
+        ]
+        size = tables[0].height if max_rows is None else 30
+        found = [replaced_cells(t, engine_name, norm, select, unit=unit, size=size) for t in tables]
+        layout, part, before = found[0]
+        assert part.levels == (SHARE,)
+        i = layout.parts.index(part)
+        each, swap = chosen_by(layout.sensitivities[i], layout.context)
+        assert swap is not None
+        assert swap.one_group == ("GROUP BY" not in select)
+        far = reach(SHARE, swap, alone=True)
+        losses = [moved / (2 * far) for moved in ranges_moved(before, found[1][2])]
+        assert sum(loss**2 for loss in losses) <= each.l2_squared
+        if norm == 1:
+            assert each.l1 is not None
+            assert sum(losses) <= each.l1
+            furthest = max(furthest, float(sum(losses)) / each.l1)
+        # What is counted afterwards loses and gains as much as a unit that is added, each.
+        left, entered = (np.maximum(m, 0) for m in (before - found[1][2], found[1][2] - before))
+        for moved in (left, entered):
+            assert each.l1 is None or moved.sum() <= each.l1
+            assert (moved.sum(axis=1) ** 2).sum() <= each.l2_squared
+        assert int((np.abs(before - found[1][2]) ** 2).sum()) <= 2 * each.l2_squared
+    if norm == 1:
+        # From one end to the other, or from group to group: all of what is charged, on some tables.
+        assert furthest > (0.99 if max_rows is None else 0.6)
