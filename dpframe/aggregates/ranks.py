@@ -269,22 +269,45 @@ def _spans(
     before = 1 if grid.coding.is_integer else 0
     rising, falling = gaps.scores()
     noise = gaps.deviations.max(axis=1, initial=0.0)
-    found = np.empty((4, *normals.shape))
-    for group, drawn in enumerate(normals.T):
-        rows, last = gaps.gaps[group], edges.shape[1] - 1
-        left = np.searchsorted(rising[group], drawn, side="left").clip(1, last) - 1
-        right = np.searchsorted(falling[group], drawn, side="right").clip(1, last)
-        ends = edges[group][[left, right]].astype(float)
-        sides = (np.interp(drawn, scores[group], edges[group]) for scores in (rising, falling))
-        even = np.where(drawn < 0, *sides).clip(*ends)
+    # Of sorted draws, those between the same two edges follow each other: there are few such pieces.
+    order = np.argsort(normals.T, axis=1)
+    ordered = np.take_along_axis(normals.T, order, axis=1)
+    found = np.empty((4, *ordered.shape))
+    for group, drawn in enumerate(ordered):
+        up, down, at = rising[group], falling[group], edges[group].astype(float)
+        left, right, pieces = _pieces(drawn, up, down)
         if chosen is None:
-            heaped = _heaped_step(rows, left, right, noise[group])
+            heaped = _heaped_step(gaps.gaps[group], left, right, noise[group])
         else:
-            heaped = _heaped_cell(rows, gaps.covariances[group], left, right, chosen)
-        found[:2, :, group] = ends
-        found[2:, :, group] = even + heaped * (ends - even)
-    first, last, *inner = found * float(grid.width)
+            shared = gaps.covariances[group]
+            heaped = _heaped_cell(gaps.gaps[group], shared, left, right, chosen)
+        first, last, heaped = at[left][pieces], at[right][pieces], heaped[pieces]
+        below = np.searchsorted(drawn, 0.0)
+        even = np.concatenate(
+            [np.interp(drawn[:below], up, at), np.interp(drawn[below:], down, at)]
+        )
+        even = np.minimum(np.maximum(even, first), last)
+        likely = even + heaped * (first - even), even + heaped * (last - even)
+        for ends, values in zip(found[:, group], (first, last, *likely), strict=True):
+            ends[order[group]] = values
+    found *= float(grid.width)
+    first, last, *inner = found.transpose(0, 2, 1)
     return first, last - before, inner[0], np.maximum(inner[1] - before, inner[0])
+
+
+def _pieces(drawn: Floats, rising: Floats, falling: Floats) -> tuple[Indices, Indices, Indices]:
+    """The edges to the left and right of each piece of sorted draws, and the piece of every draw.
+
+    The edge to the left is the last one with a score below the draw, from the left; the one to the
+    right is the first with a score above it, from the right. Both are edges of one cell at least.
+    """
+    ups = np.searchsorted(drawn, rising[1:-1], side="right")
+    downs = np.searchsorted(drawn, falling[1:-1], side="left")
+    starts = np.sort(np.concatenate([[0], ups, downs]))
+    pieces = np.repeat(np.arange(starts.size), np.diff(starts, append=drawn.size))
+    left = np.searchsorted(ups, starts, side="right")
+    right = np.searchsorted(downs, starts, side="right") + 1
+    return left, right, pieces
 
 
 def _heaped_step(rows: Floats, left: Indices, right: Indices, noise: float) -> Floats:

@@ -94,9 +94,8 @@ class Tree:
             children = level.reshape(len(level), -1, self.branching)
             missing = cells - children.sum(axis=2)
             cells = (children + missing[:, :, None] / self.branching).reshape(len(level), -1)
-        found: Floats = np.cumsum(
-            np.concatenate([np.zeros((len(cells), 1)), cells], axis=1), axis=1
-        )
+        found: Floats = np.zeros((len(cells), self.size + 1))
+        np.cumsum(cells, axis=1, out=found[:, 1:])
         return found
 
     def ranks(self, counts: Levels) -> Floats:
@@ -108,8 +107,9 @@ class Tree:
         sums = self.sums(counts)
         sums = sums.clip(0, np.maximum(sums[:, -1:], 0))
         above = np.maximum.accumulate(sums, axis=1)
-        below = np.minimum.accumulate(sums[:, ::-1], axis=1)[:, ::-1]
-        middle: Floats = (above + below) / 2
+        middle: Floats = np.minimum.accumulate(sums[:, ::-1], axis=1)[:, ::-1]
+        middle += above
+        middle /= 2
         return middle
 
     def deviations(self, quantile: float, noise: Sequence[float]) -> Floats:
