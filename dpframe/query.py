@@ -330,6 +330,8 @@ class Query:
         version = self._version()
         if version is None or compiled.table.public or compiled.awaits_keys:
             return None
+        if not self._asking.ledger.has_parts():
+            return None
         limits = None
         if said is not None:
             names = [name for name, _ in compiled.aggregates]

@@ -241,6 +241,11 @@ class Ledger:
                 if self.analyst in (None, json.loads(entry.body)["who"])
             ]
 
+    def has_parts(self) -> bool:
+        """Whether noisy parts are stored at all; where none are, there is nothing to look for."""
+        with self._storage.transaction(write=False), decoded(self._storage.path):
+            return self._storage.has("parts")
+
     def entries(self) -> pl.DataFrame:
         """Give the charges as a table: when, who, asked, mechanism, scale, loss, remaining.
 

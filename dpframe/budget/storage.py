@@ -133,6 +133,11 @@ class Storage:
         found = self._select("WHERE kind = ? AND name = ? ORDER BY number", kind, name)
         return [self._checked(entry) for entry in list(found)]
 
+    def has(self, kind: str) -> bool:
+        """Whether there is an entry of a kind."""
+        found = self._use().execute("SELECT 1 FROM entries WHERE kind = ? LIMIT 1", (kind,))
+        return found.fetchone() is not None
+
     def walk(self) -> Iterator[Entry]:
         """Read all entries in order, and check the whole chain on the way.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpframe.plan.domains import Domain, Type
 
@@ -67,7 +68,7 @@ class Coding:
     @property
     def scale(self) -> Fraction:
         """How many codes one unit of value is."""
-        return Fraction(10) ** self.decimals * Fraction(2) ** self.shift
+        return _scale(self.decimals, self.shift)
 
     @property
     def centre(self) -> int:
@@ -86,6 +87,11 @@ class Coding:
     def value(self, code: int | Fraction) -> float:
         """The number that a code stands for."""
         return float(Fraction(code) / self.scale)
+
+
+@lru_cache(maxsize=4096)
+def _scale(decimals: int, shift: int) -> Fraction:
+    return Fraction(10) ** decimals * Fraction(2) ** shift
 
 
 def coding_for(domain: Domain, max_rows: int = 1) -> Coding:
