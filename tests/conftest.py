@@ -26,11 +26,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: others would wait for it, if it came last")
     # A deadline is a timing assertion, and machines are noisy.
     settings.register_profile(
         "dpframe", deadline=None, derandomize=not config.getoption("--fresh"), database=None
     )
     settings.load_profile("dpframe")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests come first, where there are others left to run beside them."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.hookimpl(wrapper=True)

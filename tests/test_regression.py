@@ -52,6 +52,7 @@ def test_without_noise_it_is_least_squares(
     assert predicted == pytest.approx(design[:3] @ expected, rel=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
 @pytest.mark.parametrize(
     ("cost", "rows", "noise"),

@@ -411,6 +411,7 @@ TRUTH = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
 @pytest.mark.parametrize(
     ("cost", "unit", "names", "chosen"),
@@ -468,6 +469,7 @@ def covers(bounds: pl.DataFrame, name: str, truth: float) -> float:
     return share
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
 @pytest.mark.parametrize("cost", [{"epsilon": 2}, {"rho": 0.5}], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("names", [["mid"], ["iqr"], ["low"], ["high"], ["mean"]], ids=str)

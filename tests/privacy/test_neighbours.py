@@ -44,6 +44,7 @@ SHARDS = 10
 LEAST_ACCEPTED = 0.8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_every_promise_holds_on_random_neighbours(shard: int) -> None:
     """Sensitivities, equal engines, no errors, public plans, no dependence on order: see `fuzz`."""
@@ -78,6 +79,7 @@ CHAIN_CASES = 240
 CHAIN_SHARDS = 2
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:`cut` is deprecated")
 @pytest.mark.parametrize("shard", range(CHAIN_SHARDS))
 def test_every_promise_holds_on_random_neighbours_for_chains(shard: int) -> None:
@@ -89,6 +91,7 @@ def test_every_promise_holds_on_random_neighbours_for_chains(shard: int) -> None
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:`cut` is deprecated")
 def test_the_grammars_reach_every_function() -> None:
     harness = Harness()
