@@ -82,8 +82,9 @@ class Catalog:
             public=public,
         )
         agreed(table)
-        self.tables[name], self.engines[name] = table, opened.engine
+        self.engines[name] = opened.engine
         self._versions[name] = (lambda: f"declared {version}") if version else opened.version
+        self.tables[name] = table  # last: from then on a query in another thread finds it
 
     def version(self, names: Sequence[str]) -> str | None:
         """The version of the data of all these tables together; None where one has none."""
