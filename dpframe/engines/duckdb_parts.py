@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import polars as pl
 
 from dpframe.declare import Table
 from dpframe.engines.base import TOO_WIDE, KeyFilter, Request, sum_that_counts
-from dpframe.engines.duckdb_rows import source_sql
+from dpframe.engines.duckdb_columns import Inner
 from dpframe.engines.duckdb_sums import Aggregates, Total, Way, count_of, total_of
 from dpframe.engines.duckdb_text import (
-    Read,
     by_bytes,
     code_of,
-    reader,
     sql_of,
-    staged_sql,
-    stored,
-    where_sql,
 )
 from dpframe.plan.domains import Type
-from dpframe.plan.exprs import Call, Column, Expr
-from dpframe.plan.functions.casts import POLARS_TYPES, duckdb_whole
+from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import (
     Blend,
     CodedSum,
@@ -65,74 +58,22 @@ def _as_selected(sql: str, request: Request) -> Statement:
     return Statement(sql, tuple(pl.col(f"p{i}") for i in range(len(request.parts))))
 
 
-class _Inner:
-    """The columns that are computed once per row, below the aggregation."""
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.read = reader(request.table)
-        self.columns: dict[str, str] = {}
-        for name, key, kept, public in zip(
-            request.key_names, request.keys, request.key_filters, request.frame, strict=True
-        ):
-            if isinstance(key, Column) and kept.values is not None:
-                # Rows outside declared keys are dropped after grouping: no need to look them up.
-                self.columns[name] = stored(request.table, key.name)
-            else:
-                # Where keys were chosen, or listed, rows may have others.
-                covered = request.chosen is None and public.len() > 0
-                self.columns[name] = _key_sql(key, public, self.read, covered=covered)
-
-    def column(self, prefix: str, sql: str) -> str:
-        """The name of a computed column; the same SQL is computed once."""
-        for name, existing in self.columns.items():
-            if existing == sql and name.startswith(prefix):
-                return name
-        name = f"{prefix}{len(self.columns)}"
-        self.columns[name] = sql
-        return name
-
-    def condition(self, expr: Expr) -> str:
-        return self.column("w", sql_of(expr, self.read))
-
-    def text(self) -> str:
-        listed = ", ".join(f"{sql} AS {name}" for name, sql in self.columns.items()) or "1 AS one"
-        kept = where_sql(self.request.where, self.request.table)
-        source = staged_sql(source_sql(self.request.source), self.request.stages, self.read)
-        return f"SELECT {listed} FROM {source}{kept}"
-
-
-def _key_sql(key: Expr, public: pl.Series, read: Read, *, covered: bool) -> str:
-    """A computed key. A float that is made an integer has 8 bits, where all its values fit.
-
-    Groups of such keys are looked up in an array, which is faster than hashing. `covered` says that
-    the key has no values but those of its public groups.
-    """
-    if covered and isinstance(key, Call) and key.function == "convert":
-        source, target, *rounding = key.params
-        small = public.dtype == pl.Int64 and public.drop_nulls().is_between(-128, 127).all()
-        if source == Type.FLOAT.name and target == "BIGINT" and small:
-            return duckdb_whole(sql_of(key.args[0], read), rounding, "TINYINT")
-    text = sql_of(key, read)
-    return by_bytes(text) if public.dtype == pl.String else text
-
-
-def _total(part: Part, inner: _Inner, way: Way = Way.INTEGERS) -> Total:
+def _total(part: Part, inner: Inner, way: Way = Way.INTEGERS) -> Total:
     """One part, over the rows of one group."""
-    table, column = inner.request.table, partial(inner.column, "c")
+    table = inner.request.table
     if isinstance(part, CodedSum | Blend):
-        return total_of(part, table, way, column)
+        return total_of(part, table, way, inner)
     if isinstance(part, CountDistinct):
         return Total({f"COUNT(DISTINCT {inner.column('d', _value(part, inner))})": 1})
     if part.condition is None:
         return Total({"COUNT(*)": 1})
     summed = sum_that_counts(part, inner.request.parts)
     if summed is not None:
-        return count_of(summed, table, way, column)
+        return count_of(summed, table, way, inner)
     return Total({f"COUNT(*) FILTER (WHERE {inner.condition(part.condition)})": 1})
 
 
-def _value(part: CountDistinct, inner: _Inner) -> str:
+def _value(part: CountDistinct, inner: Inner) -> str:
     """What a count of different values compares; NULL where a row does not count."""
     values = [_compared(sql_of(expr, inner.read), kind) for expr, kind in part.compared]
     value = f"ROW({', '.join(values)})" if part.beside else values[0]
@@ -149,7 +90,7 @@ def _compared(value: str, kind: Type) -> str:
 
 
 def _row_level(request: Request, way: Way) -> Statement:
-    inner = _Inner(request)
+    inner = Inner(request)
     found = Aggregates([_total(part, inner, way) for part in request.parts])
     sql = (
         f"SELECT {', '.join([*request.key_names, *found.selected])} FROM ({inner.text()})"
@@ -208,7 +149,7 @@ def _corrected(request: Request, way: Way) -> Statement:
     A unit with at most r rows is light in either norm, so only units with more (the suspects) go
     through the grouping by (unit, keys), which is what costs.
     """
-    names, inner = request.key_names, _Inner(request)
+    names, inner = request.key_names, Inner(request)
     found = Aggregates([_total(part, inner, way) for part in request.parts])
     fixes, parts = [], []
     for i, (bits, whole) in enumerate(zip(request.bits, found.parts, strict=True)):
@@ -234,7 +175,7 @@ def _different_values(request: Request) -> str:
     """Weigh units by the values that they hold; a value counts as its heaviest holder's weight."""
     (part,), (bits,), names = request.parts, request.bits, request.key_names
     assert isinstance(part, CountDistinct)
-    inner = _Inner(request)
+    inner = Inner(request)
     inner.columns |= {"u": _unit(request.table), "d": _value(part, inner)}
     keys = [f"{k}, " for k in names]
     held = (
@@ -261,8 +202,8 @@ def cells_sql(request: Request) -> str:
     """The one statement that measures a grid: a count per keys and cell."""
     (part,) = request.parts
     assert isinstance(part, GridCounts)
-    inner = _Inner(request)
-    code = code_of(part.codes, request.table)
+    inner = Inner(request)
+    code = code_of(part.codes, request.table, inner.value)
     inner.columns["cell"] = f"({code} - {part.coding.low}) // {part.width}"
     names = [*request.key_names, "cell"]
     listed, present = ", ".join(names), f" WHERE cell IS NOT NULL{_group_by(names)}"
@@ -299,14 +240,14 @@ def _suspects(request: Request) -> str:
 
 def _units(request: Request) -> str:
     """The unit of every row that passes."""
-    inner = _Inner(request)
+    inner = Inner(request)
     inner.columns = {"u": _unit(request.table)}
     return inner.text()
 
 
 def _pairs(request: Request, only: str | None = None) -> str:
     """What each unit contributes to each part in each public group; `only` names some units."""
-    inner = _Inner(request)
+    inner = Inner(request)
     inner.columns["u"] = _unit(request.table)
     raw = []
     for i, part in enumerate(request.parts):

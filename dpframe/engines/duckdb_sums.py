@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import reduce
+from typing import Protocol
 
 import polars as pl
 
@@ -31,8 +32,15 @@ from dpframe.plan.exprs import Column
 from dpframe.plan.parts import Blend, CodedSum, Part
 from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 
-Columns = Callable[[str], str]
-"""The name of a column that holds some SQL, computed once per row below the aggregation."""
+
+class Columns(Protocol):
+    """The columns that are computed once per row, below the aggregation."""
+
+    def __call__(self, sql: str) -> str:
+        """The name of a column that holds some SQL."""
+
+    def value(self, sql: str) -> str:
+        """The same of one that these columns are computed from."""
 
 
 class Way(Enum):
@@ -219,7 +227,7 @@ def _blended(part: Blend, table: Table, way: Way, column: Columns) -> Total:
 
 
 def _code(part: CodedSum, table: Table, doubles: bool, column: Columns) -> str:
-    return column(double_code_of(part, table) if doubles else code_of(part, table))
+    return column((double_code_of if doubles else code_of)(part, table, column.value))
 
 
 def _in_doubles(part: CodedSum | Blend, way: Way) -> bool:

@@ -210,15 +210,19 @@ def _microseconds(column: str, kind: str) -> str:
     return _clamped(column, FIRST_TIME, LAST_TIME, "TIMESTAMP")
 
 
-def code_of(part: CodedSum, table: Table) -> str:
+Named = Callable[[str], str]
+"""What some SQL is called that is mentioned more than once: itself, or a column that holds it."""
+
+
+def code_of(part: CodedSum, table: Table, named: Named = str) -> str:
     """The integer code of a sum's expression, NULL where it adds nothing."""
-    code = _integer_code(part, table) if part.coding.is_integer else _grid_code(part, table)
-    return _where_it_counts(code, part, table)
+    coded = _integer_code if part.coding.is_integer else _grid_code
+    return _where_it_counts(coded(part, table, named), part, table)
 
 
-def double_code_of(part: CodedSum, table: Table) -> str:
+def double_code_of(part: CodedSum, table: Table, named: Named) -> str:
     """The same of an expression on a grid, as a double that is a whole number."""
-    return _where_it_counts(_grid_code(part, table, in_doubles=True), part, table)
+    return _where_it_counts(_grid_code(part, table, named, in_doubles=True), part, table)
 
 
 def unclamped_code_of(part: CodedSum, table: Table) -> str | None:
@@ -262,15 +266,16 @@ def _where_it_counts(code: str, part: CodedSum, table: Table) -> str:
     return f"CASE WHEN {sql_of(part.condition, reader(table))} THEN {code} END"
 
 
-def _integer_code(part: CodedSum, table: Table) -> str:
+def _integer_code(part: CodedSum, table: Table, named: Named) -> str:
     value = sql_of(part.expr, reader(table))
     if isinstance(part.expr, Column):
         return value  # clamped on reading
     # Clamped here whatever the analysis proved: the sensitivity rests on this line alone.
-    return _integer(f"({value})", Domain(Type.INT, part.coding.low, part.coding.high), None, None)
+    ends = Domain(Type.INT, part.coding.low, part.coding.high)
+    return _integer(named(f"({value})"), ends, None, None)
 
 
-def _grid_code(part: CodedSum, table: Table, *, in_doubles: bool = False) -> str:
+def _grid_code(part: CodedSum, table: Table, named: Named, *, in_doubles: bool = False) -> str:
     """The ladder that clamps, scales and rounds in one go.
 
     Inside the bounds CAST rounds half to even and cannot fail; what lies outside gets the codes of
@@ -285,7 +290,7 @@ def _grid_code(part: CodedSum, table: Table, *, in_doubles: bool = False) -> str
         value = stored(table, column)
         otherwise = "" if table.domains[column].nullable else f" ELSE {first}"
     else:
-        value = f"CAST({sql_of(part.expr, reader(table))} AS DOUBLE)"
+        value = named(f"CAST({sql_of(part.expr, reader(table))} AS DOUBLE)")
     low, high = (duckdb_literal(coding.value(code)) for code in ends)
     # Inside the bounds the cast cannot fail. If it did after all, no error may tell of a row.
     scaled = f"TRY_CAST({value} * {duckdb_literal(float(coding.scale))} AS BIGINT)"
