@@ -160,7 +160,7 @@ def _magnitude(part: Any) -> int:
 def test_the_harness_finds_a_unit_that_is_not_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polars, "scaled", lambda pairs, request: pairs)
     with pytest.raises(Broken, match=r"claimed|differs"):
-        run(400, 5, Harness(), shrink=False)
+        run(400, 20, Harness(), shrink=False)
 
 
 def test_the_harness_finds_a_unit_that_is_not_bounded_in_one_group(
@@ -168,7 +168,7 @@ def test_the_harness_finds_a_unit_that_is_not_bounded_in_one_group(
 ) -> None:
     monkeypatch.setattr(polars_weights, "_scaled_in_each_group", lambda pairs, request: pairs)
     with pytest.raises(Broken, match=r"norm inf|differs"):
-        run(400, 5, Harness(), shrink=False)
+        run(400, 24, Harness(), shrink=False)
 
 
 def test_the_harness_finds_a_norm_that_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,13 +177,13 @@ def test_the_harness_finds_a_norm_that_is_rounded_down(monkeypatch: pytest.Monke
         duckdb_parts, "_norm", lambda text, norm: original(text, norm).replace("CEIL", "FLOOR")
     )
     with pytest.raises(Broken, match="duckdb"):
-        run(800, 5, Harness(), shrink=False)
+        run(800, 22, Harness(), shrink=False)
 
 
 def test_the_harness_finds_a_clamp_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polars_exprs, "_integer", lambda value, *_: value)
     with pytest.raises(Broken):
-        run(400, 5, Harness(), shrink=False)
+        run(400, 22, Harness(), shrink=False)
 
 
 # --- weights, computed a second time --------------------------------------------------------------
