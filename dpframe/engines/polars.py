@@ -174,9 +174,9 @@ class PolarsEngine(Engine):
     def _totals(self, rows: pl.LazyFrame, request: Request, by: list[str]) -> pl.DataFrame:
         """The parts of each group, in the fastest sums that are proven to hold them.
 
-        Doubles round and 64 bits wrap, both silently. No partial sum of n codes of magnitude H is
-        beyond n * H. So the number of rows of each group, measured along, tells afterwards whether
-        sums are exact; if one may not be, they are measured again.
+        Sums of 64 bits wrap silently. No sum of n codes of magnitude H is beyond n * H. So the number
+        of rows of each group, measured along, tells afterwards whether sums are exact; if one may
+        not be, they are measured again.
         """
         sums = [p for p in request.parts if isinstance(p, CodedSum | Blend)]
         largest = max([max(p.coding.magnitude(), p.magnitude) for p in sums] or [1])

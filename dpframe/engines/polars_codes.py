@@ -67,8 +67,10 @@ def code_of(part: CodedSum, table: Table) -> pl.Expr:
 
 
 def as_code(summand: pl.Expr, steps: float | None) -> pl.Expr:
-    """The code that a summand stands for."""
-    return summand.cast(pl.Int64) if steps is None else _bits(summand) - _lowest(steps)
+    """The code that a summand stands for: nothing has to be checked, and nothing can raise."""
+    if steps is None:
+        return summand.cast(pl.Int64, wrap_numerical=True)
+    return _bits(summand) - _lowest(steps)
 
 
 def square_of(part: Blend, summand: pl.Expr) -> pl.Expr:
