@@ -124,10 +124,12 @@ class HistogramQuery(Query):
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
     ) -> Histogram:
         """Charge the cost, then measure, add noise and finish; see `Query.release`."""
-        return self.answer(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+        cost = Cost(epsilon, rho, share, error, confidence, delta, error_bars)
+        return self.answer(cost, fresh=fresh)
 
     # --- the way ---------------------------------------------------------------------------------
 

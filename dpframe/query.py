@@ -65,15 +65,17 @@ class Query:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
     ) -> Loss:
         """What a release would be charged. It spends nothing."""
-        return self.cost_of(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+        cost = Cost(epsilon, rho, share, error, confidence, delta, error_bars)
+        return self.cost_of(cost, fresh=fresh)
 
     def cost_of(self, cost: Cost, *, fresh: bool) -> Loss:
         """What `answer` would be charged."""
         cost = self._checked(cost)
-        compiled = self._settled(fresh)
+        compiled = self._settled(cost, fresh)
         said = self._said_offer(compiled, cost)
         if not fresh and self._is_free(compiled, said, cost):
             return Loss.none()
@@ -90,16 +92,18 @@ class Query:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
-        return self.explain_of(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+        cost = Cost(epsilon, rho, share, error, confidence, delta, error_bars)
+        return self.explain_of(cost, fresh=fresh)
 
     def explain_of(self, cost: Cost, *, fresh: bool, notes: Sequence[str] = ()) -> str:
         """What `answer` would do; `notes` are lines about what is made of the noisy numbers."""
         cost = self._checked(cost)
         ledger = self._asking.ledger
-        room, compiled = ledger.room, self._settled(fresh)
+        room, compiled = ledger.room, self._settled(cost, fresh)
         said = self._said_offer(compiled, cost)
         if not fresh and self._is_free(compiled, said, cost):
             free = "nothing: every part was measured before (fresh=True measures again)"
@@ -130,6 +134,7 @@ class Query:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
     ) -> Release:
         """Charge the cost, then measure, add noise and finish.
@@ -137,9 +142,10 @@ class Query:
         The charge is on disk before the first row is read, so a crash never shows less than was
         spent. A refused release costs nothing, and neither does one whose parts are known. Keys
         that are not public are chosen first; `delta` bounds the chance that a key which one unit
-        alone holds is shown.
+        alone holds is shown. With `error_bars=False` nothing is spent on error bars alone.
         """
-        return self.answer(Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh)
+        cost = Cost(epsilon, rho, share, error, confidence, delta, error_bars)
+        return self.answer(cost, fresh=fresh)
 
     def warn(self, loss: Loss) -> None:
         """Warn of what a loss on the account of this question means, before it is charged."""
@@ -150,7 +156,7 @@ class Query:
         return self._released(self._checked(cost), fresh, warned)
 
     def _released(self, cost: Cost, fresh: bool, warned: bool) -> Release:
-        compiled = self._settled(fresh)
+        compiled = self._settled(cost, fresh)
         if not compiled.aggregates and not compiled.private:
             note = "the keys are public: no row was read, at no cost"
             return Release(keys_alone(compiled), Loss.none(), self._asking.source, note=note)
@@ -206,7 +212,7 @@ class Query:
 
     def is_known(self) -> bool:
         """Whether it can be answered from earlier measurements, whatever their noise."""
-        return self._known(self._settled(False), None, Cost()) is not None
+        return self._known(self._settled(Cost(), False), None, Cost()) is not None
 
     def predicted(self, cost: Cost) -> tuple[float, float]:
         """The standard deviation of its first aggregate, and the half width of its 95% interval."""
@@ -312,21 +318,36 @@ class Query:
                 why="it is spent on choosing keys, and this query has none to choose",
                 fix="leave delta= out",
             )
+        if not isinstance(cost.error_bars, bool):
+            raise ParameterError(
+                f"error_bars={cost.error_bars!r} is neither True nor False",
+                why="it says whether a part of the cost may go to error bars",
+                fix="error_bars=False",
+            )
         if cost.delta is None and self._compiled.private:
             cost = replace(cost, delta=self._said.delta)
         return self._said.cost(cost)
 
-    def _settled(self, fresh: bool) -> Compiled:
+    def _settled(self, cost: Cost, fresh: bool) -> Compiled:
         """The query; over the keys that were released before, if its keys are not public."""
-        if fresh or self._compiled.table.public:
-            return self._compiled
+        compiled = self._compiled if cost.error_bars else self._compiled.without_bars()
+        if fresh or compiled.table.public:
+            return compiled
         version = self._version()
         if version is None:
-            return self._compiled
-        return with_few_keys(with_known_keys(self._compiled, self._asking.ledger.find, version))
+            return compiled
+        return with_few_keys(with_known_keys(compiled, self._asking.ledger.find, version))
 
     def _known(self, compiled: Compiled, said: Offer | None, cost: Cost) -> NoisyParts | None:
-        """The parts from earlier releases, if all are there, with no more noise than was said."""
+        """The parts from earlier releases, if all are there, with no more noise than was said.
+
+        Who wants no error bars takes places that have some, where they are free.
+        """
+        if not cost.error_bars:
+            with_bars = replace(cost, error_bars=True)
+            known = self._known(self._settled(with_bars, False), said, with_bars)
+            if known is not None:
+                return known
         version = self._version()
         if version is None or compiled.table.public or compiled.awaits_keys:
             return None

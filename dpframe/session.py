@@ -174,6 +174,7 @@ class Session:
         delta: Number | None = None,
         keys: Mapping[str, Iterable[Any]] | None = None,
         bounds: Literal["auto"] | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
         dialect: str = "duckdb",
     ) -> Release:
@@ -194,20 +195,15 @@ class Session:
 
         With `bounds="auto"`, what is added up without a declared range gets one that is learned
         for a fifth of the cost; the release shows it.
+
+        An eighth of the epsilon of a quantile, or a fifth of its rho, pays for its error bar. With
+        `error_bars=False` all of it goes to the place, which then has none. Other error bars are
+        free, and stay.
         """
+        cost = Cost(epsilon, rho, share, error, confidence, delta, error_bars)
         if bounds is not None:
-            return self._learning(text, keys, dialect).release(
-                bounds, Cost(epsilon, rho, share, error, confidence, delta), fresh=fresh
-            )
-        return self.query(text, keys=keys, dialect=dialect).release(
-            epsilon=epsilon,
-            rho=rho,
-            share=share,
-            error=error,
-            confidence=confidence,
-            delta=delta,
-            fresh=fresh,
-        )
+            return self._learning(text, keys, dialect).release(bounds, cost, fresh=fresh)
+        return self.query(text, keys=keys, dialect=dialect).answer(cost, fresh=fresh)
 
     def select(
         self,

@@ -195,6 +195,7 @@ class Summary:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
     ) -> Loss:
         """What a release would be charged. It spends nothing."""
@@ -205,6 +206,7 @@ class Summary:
             error=error,
             confidence=confidence,
             delta=delta,
+            error_bars=error_bars,
             fresh=fresh,
         )
 
@@ -217,6 +219,7 @@ class Summary:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
@@ -227,6 +230,7 @@ class Summary:
             error=error,
             confidence=confidence,
             delta=delta,
+            error_bars=error_bars,
             fresh=fresh,
         )
 
@@ -239,6 +243,7 @@ class Summary:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        error_bars: bool = True,
         fresh: bool = False,
     ) -> Release:
         """Charge the cost, then measure, add noise and finish; see `Session.sql`."""
@@ -249,6 +254,7 @@ class Summary:
             error=error,
             confidence=confidence,
             delta=delta,
+            error_bars=error_bars,
             fresh=fresh,
         )
 

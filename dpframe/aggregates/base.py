@@ -55,6 +55,11 @@ class Recipe:
     place: Place | None = None
     """For parts that are grids: `finish` gets the place on the grid that this finds."""
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether the answer has no error bar."""
+        return self.place is not None and not self.place.has_bars
+
 
 Levels = Sequence[NDArray[np.float64]]
 """Noisy counts, one array per part: one row per group, one column per cell."""
@@ -135,6 +140,10 @@ class Aggregate(ABC):
 
     def beside(self, others: Sequence[Aggregate]) -> Aggregate:
         """The aggregate as it is measured in a query that asks for these too."""
+        return self
+
+    def without_bars(self) -> Aggregate:
+        """The same with nothing spent on error bars alone; where they come for free, they stay."""
         return self
 
     @abstractmethod

@@ -105,6 +105,11 @@ class Compiled:
         recipes = (recipe for _, found in self.aggregates for recipe in found.recipes())
         return max((p.cells for r in recipes for p in r.parts.values()), default=1)
 
+    def without_bars(self) -> Compiled:
+        """The query with nothing spent on error bars alone."""
+        bare = tuple((name, found.without_bars()) for name, found in self.aggregates)
+        return replace(self, aggregates=bare)
+
     def with_keys(self, chosen: ChosenKeys) -> Compiled:
         """The query over the released keys: from here on they are as good as public."""
         names = [name for name, _ in self.keys]

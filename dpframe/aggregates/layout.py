@@ -93,9 +93,10 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
             times = math.sqrt(error(_instead(chosen, members, other)) / error(chosen))
             for i in members:
                 if options[i][other].name != recipes[i].name:
-                    other_way = options[i][other].name
+                    other_way, bare = options[i][other], recipes[i].is_bare
+                    included = "" if bare or other_way.is_bare else ", bars included"
                     reasons[i] = (
-                        f"{other_way} would have {times:.3g} times the error, bars included"
+                        f"{other_way.name} would have {times:.3g} times the error{included}"
                     )
     used = _all_parts(recipes)
     best = weights(chosen)
@@ -259,6 +260,8 @@ def chosen_by(claim: Sensitivity, context: Context) -> tuple[Sensitivity, Swap |
 def _ranked_size(part: RankedCells, norm: int, swap: Swap | None) -> float:
     """What quantiles that are chosen, with their error bars, come to: a geometric mean of both.
 
+    Without error bars it is the places alone.
+
     Of the cost, a share s goes to the bars. Places are off by as much as `1 / (1 - s)`, and bars are
     as wide as `1 / s`; s is the best share where `place**(1 - s) * bar**s` is what should be small.
     So that is what the share says of how much a bar counts against its place, and recipes are
@@ -269,8 +272,11 @@ def _ranked_size(part: RankedCells, norm: int, swap: Swap | None) -> float:
     half where about as many lie on either side. Where a unit is replaced, counts move twice as far
     in L1 as what enters alone, and sqrt(2) times as far in L2.
     """
-    counted, levels = float(COUNTED[norm]), len(part.levels)
     steps = len(rounds(part.levels))
+    if not part.counted:
+        place = float(steps) if norm == 1 else math.sqrt(steps / 2)
+        return place if swap is None else place * swap_factor(part.levels, swap)
+    counted, levels = float(COUNTED[norm]), len(part.levels)
     around = min(part.inside, levels * number_of_edges(1, max(1, part.inside // levels)))
     typical = math.sqrt(sum(error**2 for error in rank_errors(part.levels)) / levels)
     place, bar = steps / (1 - counted), math.sqrt(around) / 2 / typical / counted

@@ -95,6 +95,8 @@ class Quantile(Aggregate):
     """The same for the grid that quantiles are chosen on."""
     levels: tuple[Fraction, ...] = ()
     """All levels that are chosen together with this one; none where nothing is chosen."""
+    bars: bool = True
+    """Whether what is chosen has error bars, which take a part of the cost."""
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Quantile:
@@ -133,6 +135,9 @@ class Quantile(Aggregate):
         some = self.most_cells and len(levels) <= _MOST_LEVELS
         return replace(self, levels=levels if some else ())
 
+    def without_bars(self) -> Quantile:
+        return replace(self, bars=False)
+
     def recipes(self) -> tuple[Recipe, ...]:
         tree = Tree.over(coding_for(self.measured.domain), self.cells)
         side = {"CONT": "middle", "DISC": "left", "MIN": "right", "MAX": "left"}[self.kind]
@@ -161,6 +166,7 @@ class Quantile(Aggregate):
             tree.width // times,
             tree.size * times,
             self.levels,
+            self.bars,
         )
         if level is None:
             parts = {**counted.parts, "chosen": cells}

@@ -168,14 +168,19 @@ class ChosenRank:
     normal z below 0, the first cell whose score from the left is z or more is taken: the true
     quantile lies to the left of that about as often as a normal number lies below z. For z above 0
     the same holds from the right. Nothing is taken to be even, so gaps and heaps do no harm.
+
+    Where nothing was counted there are no error bars, and nothing says whether a group has rows.
     """
 
     chosen: RankedCells
     index: int
     """Which of the levels it is."""
-    has_bars: ClassVar[bool] = True
     is_chosen: ClassVar[bool] = True
     is_apart: ClassVar[bool] = True
+
+    @property
+    def has_bars(self) -> bool:
+        return self.chosen.counted
 
     @property
     def quantile(self) -> float:
@@ -184,9 +189,14 @@ class ChosenRank:
     def find(self, counts: Levels, deviations: Sequence[float]) -> Floats:
         around = self._around(counts)
         place = _codes(around.positions[:, self.index], self.chosen)
+        if not self.has_bars:
+            return place
         return np.where(_may_have_rows(around, deviations[-1]), place, np.nan)
 
     def possible(self, counts: Levels, deviations: Sequence[float], normals: Floats) -> Span:
+        if not self.has_bars:
+            place = np.broadcast_to(self.find(counts, deviations), normals.shape)
+            return place, place, place, place
         around = self._around(counts)
         cells = around.positions[:, self.index] // GRAINS
         middle = (around.edges <= cells[:, None]).sum(axis=1)[:, None]

@@ -3,7 +3,23 @@
 Notation: a unit has N[k] rows in group k and contributes a vector v over the groups. Weighting
 (`engines`) leaves the p-norm of N at most r = max_rows, and scales v by the same factor, so with
 |v[k]| <= H * N[k] the p-norm of v is at most r * H. At row level r = 1 and N is a unit vector, so
-every norm is at most H. Replacing a unit is removing one and adding another: at most twice as far.
+every norm is at most H.
+
+Replacing a unit is removing one and adding another. With rows worth between low <= 0 <= high, let
+a[k] and b[k] be what the two contribute after weighting, and N and M their weighted rows. Then:
+
+- each number moves by at most r * (high - low), because a[k] and b[k] lie in r * [low, high]. Where
+  there is no more than one number, that bounds every norm;
+- in L1 by at most twice as far as for one unit, which two groups attain;
+- in L2: |a[k]| is at most high or -low times N[k], and |b[k]| likewise. If their signs differ, then
+  |a[k] - b[k]| <= high * N[k] - low * M[k], or the same with N and M exchanged, and its square is at
+  most (low^2 + high^2) (N[k]^2 + M[k]^2) (Cauchy and Schwarz). If not, it is at most the larger one
+  of the two, and its square less than that. Added up, the square is at most 2 r^2 (low^2 + high^2):
+  twice that of one unit where no row is negative, such as for counts.
+
+Counts of units lie between 0 and 1 in each group, so both the L1 norm and the square of the L2 norm
+are at most the number of groups as well. Different values: the units that stay have f[k] without the
+other one, and either of the two raises that by a[k] >= 0 or b[k] >= 0, so the same argument holds.
 
 Distinct values: let D[k] be the number of values that a unit holds in group k, and w its weight, at
 most 1 and such that the p-norm of w * D is at most r. A value counts as the largest weight among the
@@ -256,34 +272,58 @@ def _weighted(part: Part, context: Context) -> Sensitivity:
     if context.norm == EACH_GROUP:
         return _weighted_in_each_group(part, context)
     rows, bits = context.table.max_rows, extra_bits(part, context)
+    replaced = context.table.neighbors == "replace"
     if isinstance(part, CountUnits):
-        bound_l1 = min(rows, context.groups) if context.norm == 1 else None
-        bound_squared = min(rows * rows, context.groups)
-        each = 1
-        what = "one unit is counted once in a group"
-        if context.table.neighbors == "replace" and not context.grouped:
+        if replaced and not context.grouped:
             if not context.filtered and part.condition is None:
                 return Sensitivity(0, 0, 0, "the number of units is public")
             return Sensitivity(1, 1, 1, "one unit begins or ceases to count")
+        l1, squared, each = min(rows, context.groups), min(rows * rows, context.groups), 1
+        what = "one unit is counted once in a group"
     else:
         size = _size(part)
-        bound_l1 = rows * size if context.norm == 1 else None
-        bound_squared = (rows * size) ** 2
-        each = rows * size
+        l1 = each = rows * size
+        squared = each * each
         what = f"one unit weighs at most {rows:,} rows of at most {_value(part, size)} each"
         if isinstance(part, CountDistinct):
             what = f"one unit holds values that weigh at most {rows:,} together"
-    if context.norm == 1 and bound_l1 is not None:
-        bound_squared = min(bound_squared, bound_l1 * bound_l1)
-    twice = 2 if context.table.neighbors == "replace" else 1
-    step = twice << bits
+    if replaced:
+        l1, squared, each = _unit_replaced(part, context, l1, squared, each)
+        what += ", and is replaced by another"
+    if context.norm == 1:
+        squared = min(squared, l1 * l1)
     return Sensitivity(
-        None if bound_l1 is None else bound_l1 * step,
-        bound_squared * step * step,
-        each * step,
-        what + (", and is replaced by another" if twice == 2 else ""),
-        _added(part, context) if twice == 2 and isinstance(part, ChosenCells) else None,
+        l1 << bits if context.norm == 1 else None,
+        squared << 2 * bits,
+        each << bits,
+        what,
+        _added(part, context) if replaced and isinstance(part, ChosenCells) else None,
     )
+
+
+def _unit_replaced(
+    part: Part, context: Context, l1: int, squared: int, each: int
+) -> tuple[int, int, int]:
+    """The norms of one unit's vector less another's, of those that bound each of the two.
+
+    In L1, L2 squared, and each number by itself.
+    """
+    if isinstance(part, ChosenCells):
+        return 2 * l1, 4 * squared, 2 * each
+    rows, (low, high) = context.table.max_rows, _contributed(part)
+    if isinstance(part, CountUnits):
+        return min(2 * l1, context.groups), min(2 * squared, context.groups), each
+    each = rows * (high - low)
+    if context.grouped or isinstance(part, GridCounts):
+        return 2 * l1, 2 * rows * rows * (low * low + high * high), each
+    return each, each * each, each
+
+
+def _contributed(part: Part) -> tuple[int, int]:
+    """The least and the most that one row adds to a part; one that is not there adds nothing."""
+    if not isinstance(part, CodedSum):
+        return 0, _size(part)
+    return min(part.coding.low - part.centre, 0), max(part.coding.high - part.centre, 0)
 
 
 def _weighted_in_each_group(part: Part, context: Context) -> Sensitivity:
@@ -300,9 +340,9 @@ def _weighted_in_each_group(part: Part, context: Context) -> Sensitivity:
             each, what = rows, f"in each group, one unit weighs at most {rows:,} {kind}"
         case CodedSum() | Blend():
             size = part.magnitude
-            if isinstance(part, CodedSum) and replaced:
-                low, high = part.coding.low - part.centre, part.coding.high - part.centre
-                size = max(high, 0) - min(low, 0)
+            if replaced:
+                low, high = _contributed(part)
+                size = high - low
             each = rows * size
             most = _value(part, size)
             what = f"in each group, one unit weighs at most {rows:,} rows of at most {most} each"

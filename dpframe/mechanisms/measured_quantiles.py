@@ -1,7 +1,8 @@
 """Quantiles by private selection, and then noisy counts of the rows around them.
 
 A position that was chosen says nothing of how far off it may be. The counts do: how many rows lie
-below an edge, less the share that should. That is where error bars come from.
+below an edge, less the share that should. That is where error bars come from. Who wants none may
+leave the counts out: then choosing has the whole cost, and there is no noise.
 
 *Why it is private.* First the positions are chosen (`QuantileSelection`). The edges are a function of
 the chosen positions and of public things, so given these, the counts of group k are a histogram of
@@ -47,28 +48,48 @@ class MeasuredQuantiles:
     >>> middle = MeasuredQuantiles.for_epsilon((Fraction(1, 2),), Fraction(1), l1=1)
     >>> print(middle.choice.scale, middle.noise.scale, middle.loss(l1=1))
     8/7 8 epsilon 1
+    >>> bare = MeasuredQuantiles.for_epsilon((Fraction(1, 2),), Fraction(1), l1=1, counted=False)
+    >>> print(bare.choice.scale, bare.noise, bare.loss(l1=1))
+    1 None epsilon 1
     """
 
     choice: QuantileSelection
-    noise: DiscreteLaplace | DiscreteGaussian
+    noise: DiscreteLaplace | DiscreteGaussian | None
+    """That of the counts; None where nothing is counted."""
 
     @classmethod
     def for_epsilon(
-        cls, levels: tuple[Fraction, ...], epsilon: Fraction, l1: int, swap: Swap | None = None
+        cls,
+        levels: tuple[Fraction, ...],
+        epsilon: Fraction,
+        l1: int,
+        swap: Swap | None = None,
+        *,
+        counted: bool = True,
     ) -> MeasuredQuantiles:
         """Return the most accurate one whose `loss` is at most `epsilon`."""
-        counted = check_cost("epsilon", epsilon) * COUNTED[1]
-        choice = QuantileSelection.for_epsilon(levels, epsilon - counted, l1, swap)
-        return cls(choice, DiscreteLaplace.for_epsilon(counted, _moved(l1, swap)))
+        if not counted:
+            return cls(QuantileSelection.for_epsilon(levels, epsilon, l1, swap), None)
+        counting = check_cost("epsilon", epsilon) * COUNTED[1]
+        choice = QuantileSelection.for_epsilon(levels, epsilon - counting, l1, swap)
+        return cls(choice, DiscreteLaplace.for_epsilon(counting, _moved(l1, swap)))
 
     @classmethod
     def for_rho(
-        cls, levels: tuple[Fraction, ...], rho: Fraction, l2_squared: int, swap: Swap | None = None
+        cls,
+        levels: tuple[Fraction, ...],
+        rho: Fraction,
+        l2_squared: int,
+        swap: Swap | None = None,
+        *,
+        counted: bool = True,
     ) -> MeasuredQuantiles:
         """Return the most accurate one whose `zcdp_loss` is at most `rho`."""
-        counted = check_cost("rho", rho) * COUNTED[2]
-        choice = QuantileSelection.for_rho(levels, rho - counted, l2_squared, swap)
-        return cls(choice, DiscreteGaussian.for_rho(counted, _moved(l2_squared, swap)))
+        if not counted:
+            return cls(QuantileSelection.for_rho(levels, rho, l2_squared, swap), None)
+        counting = check_cost("rho", rho) * COUNTED[2]
+        choice = QuantileSelection.for_rho(levels, rho - counting, l2_squared, swap)
+        return cls(choice, DiscreteGaussian.for_rho(counting, _moved(l2_squared, swap)))
 
     @property
     def name(self) -> str:
@@ -77,12 +98,16 @@ class MeasuredQuantiles:
 
     def loss(self, l1: int) -> Loss:
         """What it costs as a pure epsilon, where cells move by at most `l1`."""
+        if self.noise is None:
+            return self.choice.loss(l1)
         if not isinstance(self.noise, DiscreteLaplace):
             raise InternalError("Gaussian noise is charged as zCDP")
         return self.choice.loss(l1) + self.noise.loss(_moved(l1, self.choice.swap))
 
     def zcdp_loss(self, l2_squared: int) -> Loss:
         """What it costs as zCDP, where the L1 norms of the groups have at most this L2 norm."""
+        if self.noise is None:
+            return self.choice.zcdp_loss(l2_squared)
         if not isinstance(self.noise, DiscreteGaussian):
             raise InternalError("Laplace noise is charged as a pure loss")
         moved = _moved(l2_squared, self.choice.swap)
@@ -103,10 +128,13 @@ class MeasuredQuantiles:
     ) -> list[int]:
         """Return, for each row of counts, the chosen positions, the edges, and what is between.
 
-        `edges_around` makes edges of the cells that the positions lie in, from 0 to `cells`.
+        Without noise for the counts, the positions are all. `edges_around` makes edges of the cells that the positions lie in, from 0 to `cells`.
         """
         rows = private_integers(counts, "counts")[:, :cells]
         positions = self.choice.choose(rows, cells, grains, source)
+        if self.noise is None:
+            chosen: list[int] = positions.ravel().tolist()
+            return chosen
         edges = edges_around(positions // grains, cells)
         between = rows_between(rows, edges).astype(object)
         some = np.diff(edges, axis=1) > 0

@@ -91,7 +91,8 @@ def canonical_part(part: Part) -> str:
             grid = f"{coding.low},{coding.high},{coding.scale},{coding.is_integer}"
             grid += f",{part.width},{part.size}"
             if isinstance(part, RankedCells):
-                grid += f",{GRAINS},{RATIO};{','.join(map(str, part.levels))}"
+                around = f",{RATIO}" if part.counted else ""
+                grid += f",{GRAINS}{around};{','.join(map(str, part.levels))}"
             return f"{type(part).__name__}({canonical(part.expr)};{grid})[{where}]"
     raise InternalError(f"no fingerprint for a {type(part).__name__}")
 

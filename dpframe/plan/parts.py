@@ -258,13 +258,16 @@ class RankedCells(ChosenCells):
     """
 
     levels: tuple[Fraction, ...]
+    counted: bool = True
+    """Whether rows are counted around what is chosen; if not, positions are all that is released."""
 
     def __hash__(self) -> int:
         return hash((self.expr, self.width, len(self.levels)))  # hashing fractions takes long
 
     @property
     def cells(self) -> int:
-        return len(self.levels) + 2 * number_of_edges(len(self.levels), self.inside) - 1
+        around = 2 * number_of_edges(len(self.levels), self.inside) - 1
+        return len(self.levels) + (around if self.counted else 0)
 
     @property
     def inside(self) -> int:

@@ -12,19 +12,19 @@ from dpframe.release.noisy import NoisyParts
 
 
 def noisy_columns(parts: NoisyParts, finished: pl.DataFrame) -> list[str]:
-    """Columns of numbers and times computed from at least one aggregate, and from no mode."""
+    """Columns of numbers and times that are computed from aggregates, all with error bars."""
     noisy = noisy_at_top(parts.compiled.plan, {name for name, _ in parts.compiled.aggregates})
-    noisy -= mode_columns(parts)
+    noisy -= bare_columns(parts)
     kinds = {c: finished[c].dtype for c in finished.columns if c in noisy}
     return [c for c, kind in kinds.items() if kind.is_numeric() or kind.is_temporal()]
 
 
-def mode_columns(parts: NoisyParts) -> set[str]:
-    """The columns that read the most frequent value of a group, which has no error bar."""
+def bare_columns(parts: NoisyParts) -> set[str]:
+    """The columns that read something without an error bar: a mode, a quantile that was to have none."""
     found = {
         name
         for (name, _), recipe in zip(parts.compiled.aggregates, parts.layout.recipes, strict=True)
-        if recipe.place is not None and not recipe.place.has_bars
+        if recipe.is_bare
     }
     return carried_to_top(parts.compiled.plan, found)
 

@@ -48,6 +48,8 @@ class Cost:
     confidence: float | None = None
     delta: Number | None = None
     """For choosing keys that are not public; it is no cost by itself."""
+    error_bars: bool = True
+    """Whether error bars may take a part of the cost, where they do not come for free."""
     takes_error: bool = True
     """Whether what was asked has an argument error=, for what is said where no cost was."""
 

@@ -54,7 +54,7 @@ def _cells(
     for name in frame.columns:
         values = frame[name].head(most_rows).to_list()
         if name not in bounds:
-            texts = ["NULL" if v is None else _plain(str(v)) for v in values]
+            texts = [_without_error(value) for value in values]
         else:
             ends = (end[:most_rows].tolist() for end in bounds[name])
             texts = [_cell(*cell) for cell in zip(values, *ends, strict=True)]
@@ -68,6 +68,12 @@ def _cells(
         else:
             shown[-1] = [f"{a[:-1]}, {b}]" for a, b in zip(shown[-1], texts, strict=True)]
     return names, shown, [name in bounds for name in names]
+
+
+def _without_error(value: object) -> str:
+    if value is None:
+        return "NULL"
+    return number(value, 0) if isinstance(value, float) else _plain(str(value))
 
 
 def _cell(value: float | date | None, low: float, high: float) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import layout_for
 from dpframe.bounds.rows import Stored, stored_tables
 from dpframe.budget.exact import readable
-from dpframe.budget.halving import COUNTED, rank_errors
+from dpframe.budget.halving import COUNTED
 from dpframe.mechanisms import Law, ModeSelection
 from dpframe.plan.bins import HIGH, LOW
 from dpframe.plan.exprs import Column, walk
@@ -44,7 +43,7 @@ from dpframe.release.offer import Offer
 from dpframe.release.selection import SELECTION_SHARE, Selection, most_keys
 from dpframe.release.winners import Contest
 from dpframe.release.winners_first import CHOICE_SHARE, WinnersFirst
-from dpframe.release.words import expr_text, mode_text, part_text, unit_text
+from dpframe.release.words import expr_text, mode_text, part_text, ranks_text, unit_text
 
 _SORTED = (Sort, Limit)
 """A projection on top of these only drops the columns that existed to sort by."""
@@ -275,14 +274,12 @@ def _noise_text(offer: Offer, index: int) -> str:
             return f"{law.name} with {share:.0%} of the cost; {mode_text(law, part, step, 1)}"
         assert isinstance(part, RankedCells)
         choice = law.choice
-        error = (
-            max(rank_errors(part.levels, choice.swap)) * math.sqrt(2) * float(choice.scale) * step
-        )
-        counted = float(COUNTED[1 if offer.layout.context.norm == 1 else 2])
+        counted = float(COUNTED[1 if offer.layout.context.norm == 1 else 2]) * part.counted
+        bars = f"from counts around what is chosen, with {share * counted:.0%} of the cost"
         return (
             f"exponential mechanism with {share * (1 - counted):.0%} of the cost;"
-            f" where rows lie evenly, ranks are off by about {number(error, error)} rows;"
-            f" error bars from counts around what is chosen, with {share * counted:.0%} of the cost"
+            f" {ranks_text(law, part, step)};"
+            f" {'error bars ' + bars if part.counted else 'no error bars'}"
             f"{_REPLACED if choice.swap is not None and choice.swap.one_group else ''}"
         )
     error = law.half_width(0.95) * step

@@ -60,7 +60,8 @@ class Offer:
     @property
     def noise(self) -> str:
         """The name of the noise that is added."""
-        if not any(isinstance(law, Law | MeasuredQuantiles) for law in self.laws):
+        noises = (law.noise if isinstance(law, MeasuredQuantiles) else law for law in self.laws)
+        if not any(isinstance(noise, Law) for noise in noises):
             return "none"
         return "discrete Laplace" if self.layout.context.norm == 1 else "discrete Gaussian"
 
@@ -150,7 +151,9 @@ def laplace_offer(
         elif isinstance(part, RankedCells):
             each, swap = chosen_by(sensitivity, layout.context)
             moved = moved if each.l1 is None else each.l1
-            make = partial(MeasuredQuantiles.for_epsilon, part.levels, swap=swap)
+            make = partial(
+                MeasuredQuantiles.for_epsilon, part.levels, swap=swap, counted=part.counted
+            )
             law = _calibrated("epsilon", make, cost, moved)
         else:
             law = _calibrated("epsilon", DiscreteLaplace.for_epsilon, cost, moved)
@@ -182,7 +185,9 @@ def gaussian_offer(
             if isinstance(part, RankedCells):
                 each, swap = chosen_by(sensitivity, layout.context)
                 moved = each.l2_squared
-                make = partial(MeasuredQuantiles.for_rho, part.levels, swap=swap)
+                make = partial(
+                    MeasuredQuantiles.for_rho, part.levels, swap=swap, counted=part.counted
+                )
             law = _calibrated("rho", make, cost, moved)
             loss = loss + law.zcdp_loss(moved)
         else:

@@ -46,8 +46,9 @@ def encoded(law: Measure, times: int, values: Sequence[int], bits: int, factor: 
     if isinstance(law, MeasuredQuantiles):
         name, scale = "quantiles", law.choice.scale
         body["levels"] = [str(level) for level in law.choice.levels]
-        counted, deviation = _named(law.noise)
-        body["counted"] = [counted, str(deviation)]
+        if law.noise is not None:
+            counted, deviation = _named(law.noise)
+            body["counted"] = [counted, str(deviation)]
         if law.choice.swap is not None:
             body["swap"] = [law.choice.swap.one_group, law.choice.swap.norm]
     elif isinstance(law, ModeSelection):
@@ -94,16 +95,17 @@ def decoded(payload: bytes) -> Found:
     if body["law"] == "quantiles":
         swap = Swap(*body["swap"]) if "swap" in body else None
         choice = QuantileSelection(tuple(map(Fraction, body["levels"])), scale, swap)
-        name, counted = body["counted"]
-        chosen = MeasuredQuantiles(choice, _law(name, Fraction(counted)))
+        counted = body.get("counted")
+        noise = None if counted is None else _law(counted[0], Fraction(counted[1]))
+        chosen = MeasuredQuantiles(choice, noise)
         return Found(chosen, tuple(body["values"]), int(body["bits"]), False)
     if body["law"] in ("mode", "weighed mode"):
         mode = ModeSelection(scale, concentrated=body["law"] == "weighed mode")
         return Found(mode, tuple(body["values"]), int(body["bits"]), False)
     law: Law = _law(body["law"], scale)
     times = int(body["times"])
-    noise = law if times == 1 else Mixed([(law, body.get("factor", 1), times)])
-    return Found(noise, tuple(body["values"]), int(body["bits"]), times > 1)
+    summed = law if times == 1 else Mixed([(law, body.get("factor", 1), times)])
+    return Found(summed, tuple(body["values"]), int(body["bits"]), times > 1)
 
 
 def combined(found: list[Found]) -> Found | None:

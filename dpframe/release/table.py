@@ -13,15 +13,16 @@ import polars.selectors as cs
 
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
-from dpframe.mechanisms import ModeSelection, Source
+from dpframe.mechanisms import MeasuredQuantiles, ModeSelection, Source
 from dpframe.plan.nodes import aggregate_of, listed, place_in_list
-from dpframe.release.columns import mode_columns
+from dpframe.plan.parts import RankedCells
+from dpframe.release.columns import bare_columns
 from dpframe.release.display import html_table, text_table
 from dpframe.release.intervals import intervals, redraws
 from dpframe.release.lists import with_lists
 from dpframe.release.noisy import NoisyParts, finish
 from dpframe.release.windows import ROW
-from dpframe.release.words import expr_text, mode_text
+from dpframe.release.words import expr_text, mode_text, ranks_text
 
 CONFIDENCE = 0.95
 """The confidence of `errors` and of what is displayed."""
@@ -108,15 +109,15 @@ class Release:
         """The table with every noisy number replaced by its error: half its 95% interval.
 
         The error of a day or an instant is a duration, NULL where it is unknown. The most frequent
-        value of a group has none: NULL.
+        value of a group has none, nor has a quantile with `error_bars=False`: NULL.
         """
         halves = {name: _half(low, high) for name, (low, high) in self._bounds().items()}
         schema = self._flat.schema
         found = self._flat.with_columns(
             _as_duration(pl.Series(name, half), schema[name]) for name, half in halves.items()
         )
-        modes = mode_columns(self._parts)
-        return with_lists(found.with_columns(pl.lit(None).alias(name) for name in modes))
+        bare = bare_columns(self._parts)
+        return with_lists(found.with_columns(pl.lit(None).alias(name) for name in bare))
 
     def redraws(self, draws: int) -> pl.DataFrame:
         """What the table may be without noise, `draws` times over: the known noise, drawn again.
@@ -150,31 +151,33 @@ class Release:
     def _repr_html_(self) -> str:
         return html_table(self._flat, self._bounds(), self._caption())
 
-    def _mode_lines(self) -> list[str]:
-        """For each most frequent value, how many rows it may fall behind."""
+    def _bare_lines(self) -> list[str]:
+        """What is known of each choice without an error bar, in rows: how far off it may be."""
         parts, lines = self._parts, []
         index = {part: i for i, part in enumerate(parts.layout.parts)}
         calls = dict(aggregate_of(parts.compiled.plan).aggregates)
         names = [name for name, _ in parts.compiled.aggregates]
         for name, recipe in zip(names, parts.layout.recipes, strict=True):
             i = index[next(iter(recipe.parts.values()))]
-            law = parts.laws[i]
-            groups = parts.compiled.groups
+            part, law, step = parts.layout.parts[i], parts.laws[i], parts.layout.step(i)
+            groups, said = parts.compiled.groups, ""
             if isinstance(law, ModeSelection) and groups:
-                step = parts.layout.step(i)
-                said = mode_text(law, parts.layout.parts[i], step, groups)
+                said = mode_text(law, part, step, groups)
+            elif isinstance(law, MeasuredQuantiles) and isinstance(part, RankedCells):
+                said = "" if part.counted else f"no error bar; {ranks_text(law, part, step)}"
+            if said:
                 lines.append(f"{expr_text(calls[name])}: {said}")
         return lines
 
     def _caption(self) -> str:
         cost = f"cost: {self.loss}" if not self._note else self._note
         lines = []
-        modes = self._mode_lines()
-        if len(self._parts.compiled.aggregates) > len(modes):
+        bare = self._bare_lines()
+        if len(self._parts.compiled.aggregates) > len(bare):
             lines.append(f"± covers the noise with {CONFIDENCE:.0%} confidence; {cost}")
         else:
             lines.append(cost)
-        lines += modes
+        lines += bare
         for name, (low, high) in self.learned.items():
             lines.append(f"{name} was clipped to [{low:,g}, {high:,g}], a range learned privately")
         chosen = self._parts.compiled.chosen

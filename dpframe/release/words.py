@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from dpframe.budget.halving import rounds
+from dpframe.budget.halving import rank_errors, rounds
 from dpframe.declare import Row, Table
-from dpframe.mechanisms import ModeSelection
+from dpframe.mechanisms import MeasuredQuantiles, ModeSelection
 from dpframe.plan.exprs import (
     AggregateCall,
     Call,
@@ -171,6 +172,13 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
             return f"counts of {expr_text(part.expr, names)} in {between}{where}"
     return type(part).__name__
+
+
+def ranks_text(law: MeasuredQuantiles, part: RankedCells, step: float) -> str:
+    """How many rows may lie between a quantile and where it should be."""
+    rows = max(rank_errors(part.levels, law.choice.swap)) * math.sqrt(2)
+    rows *= float(law.choice.scale) * step
+    return f"where rows lie evenly, ranks are off by about {number(rows, rows)} rows"
 
 
 def mode_text(law: ModeSelection, part: Part, step: float, groups: int) -> str:

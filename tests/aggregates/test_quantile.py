@@ -593,3 +593,128 @@ def test_the_error_is_what_theory_predicts(monkeypatch: pytest.MonkeyPatch) -> N
     counted = tree.deviations(0.5, noise)[tree.size // 2 - 8 : tree.size // 2 + 8].mean() / each
     assert 0.7 * counted < np.std(found - 0.5) < 1.4 * counted
     assert counted > 5 * chosen
+
+
+# --- without error bars -----------------------------------------------------------------------------
+
+BARE: dict[str, Any] = {"epsilon": 0.5, "error_bars": False}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "unit"])
+def test_without_error_bars_quantiles_have_none_and_others_keep_theirs(
+    unit: Any, engine: str
+) -> None:
+    asked = """SELECT ward, MEDIAN(cost) AS mid, MEDIAN(cost) - QUANTILE_CONT(cost, 0.25) AS apart,
+        QUANTILE_CONT(age, [0.25, 0.75]) AS q, MEDIAN(day) AS day, COUNT(*) AS n, MAX(cost) AS last
+        FROM t GROUP BY ward"""
+    found = session(engine=engine, unit=unit).sql(asked, **BARE)
+    ends = [name for name in found.intervals().columns if name.endswith(("_low", "_high"))]
+    assert ends == ["n_low", "n_high", "last_low", "last_high"]
+    bare = ["mid", "apart", "q", "day"]
+    assert found.errors.select(bare).null_count().row(0) == (2,) * 4
+    assert found.errors.select("n", "last").null_count().row(0) == (0, 0)
+    shown = repr(found)
+    assert "MEDIAN(cost): no error bar; where rows lie evenly, ranks are off by about" in shown
+    assert shown.splitlines()[2].count("±") == 2
+    assert "no error bar" in found._repr_html_()
+
+
+def test_without_error_bars_only_the_place_is_kept() -> None:
+    opened = session(engine="polars")
+    found = opened.sql("SELECT QUANTILE_CONT(cost, 0.2), MEDIAN(cost) FROM t", **BARE)
+    ((part,), (values,)) = found._parts.layout.parts, found._parts.values
+    assert isinstance(part, RankedCells)
+    assert not part.counted
+    assert len(values) == part.cells == 2
+    assert found.loss == dp.Loss.pure(0.5)
+    (entry,) = opened.ledger.entries().rows(named=True)
+    assert entry["mechanism"] == "exponential mechanism"
+
+
+@pytest.mark.parametrize("cost", [{"epsilon": 0.1}, {"rho": 0.005}], ids=str)
+@pytest.mark.parametrize("swapped", [{}, {"neighbors": "replace", "size": 20_000}], ids=str)
+def test_without_error_bars_ranks_are_off_by_what_the_whole_cost_predicts(
+    swapped: dict[str, Any], cost: dict[str, Any]
+) -> None:
+    """With them, by 8/7 or sqrt(5/4) of that: a share of the cost pays for the bars."""
+    rows, runs = 20_000, 1_500
+    even = pl.DataFrame({"x": (np.arange(rows) + 0.5) / rows})
+    opened = dp.Session(dp.Budget(epsilon=10**4, delta=1e-6))
+    opened.register("t", even, columns={"x": dp.Range(0, 1)}, **swapped)
+    query = opened.query("SELECT MEDIAN(x) AS m FROM t")
+    # By its law: a Laplace of scale 1 / epsilon, and the exponential mechanism at sqrt(8 rho).
+    scale = 1 / cost["epsilon"] if "epsilon" in cost else 1 / (8 * cost["rho"]) ** 0.5
+    expected = scale * 2**0.5 * (2 if swapped else 1)
+    found = np.array(
+        [query.release(error_bars=False, fresh=True, **cost).item() for _ in range(runs)]
+    )
+    off = float(np.sqrt(np.mean(((found - 0.5) * rows) ** 2)))
+    assert off == pytest.approx(expected, rel=4 * 1.12 / runs**0.5)  # kurtosis 6: sqrt(5) / 2
+
+
+def test_places_with_error_bars_serve_those_without_but_not_the_other_way_round() -> None:
+    opened = session(engine="polars")
+    query = opened.query("SELECT MEDIAN(cost) AS m FROM t")
+    bare = query.release(**BARE)
+    assert bare.loss.epsilon == query.cost(epsilon=0.5).epsilon == Fraction(1, 2)
+    assert query.cost(**BARE) == dp.Loss.none()
+    assert query.release(**BARE).item() == bare.item()
+    assert "every part was measured before" in query.explain(**BARE)
+    with_bars = query.release(epsilon=0.5)
+    again = query.release(**BARE)  # of two that are free, the one that says more
+    assert again.reused
+    assert again.item() == with_bars.item()
+    assert again.intervals().columns == ["m", "m_low", "m_high"]
+
+
+def test_quantiles_chosen_together_without_error_bars_serve_each() -> None:
+    opened = session(engine="polars")
+    three = opened.sql("SELECT QUANTILE_CONT(cost, [0.25, 0.5, 0.75]) AS q FROM t", **BARE)
+    one = opened.sql("SELECT QUANTILE_CONT(cost, 0.75) AS q FROM t", error_bars=False)
+    assert one.reused
+    assert one.item() == three.frame["q"][0][2]
+
+
+def test_empty_groups_have_a_place_where_nothing_is_counted() -> None:
+    """Nothing says that there are no rows: any value of the range is as good as another."""
+    found = session(TABLE.filter(pl.col("ward") == "er")).sql(
+        "SELECT ward, MEDIAN(cost) AS m FROM t GROUP BY ward", **BARE
+    )
+    assert found.frame["m"].null_count() == 0
+    assert found.frame["m"].is_between(0, 50_000).all()
+
+
+def test_it_is_explained_that_there_are_no_error_bars() -> None:
+    said = session().query("SELECT MEDIAN(cost) FROM t").explain(epsilon=1, error_bars=False)
+    assert "exponential mechanism with 100% of the cost" in said
+    assert said.count("no error bars") == 1
+
+
+def test_without_error_bars_more_is_chosen() -> None:
+    """A tree has its bars for free, so what it is compared with has an eighth more of the cost."""
+    query = session().query("SELECT QUANTILE_CONT(age, [0.2, 0.4, 0.6, 0.8]) AS q FROM t")
+    with_bars, without = query.explain(epsilon=1), query.explain(epsilon=1, error_bars=False)
+    assert "from a tree of counts" in with_bars
+    assert "times the error, bars included\n" in with_bars
+    assert "from the exponential mechanism" in without
+    assert "times the error\n" in without
+
+
+@pytest.mark.parametrize("given", [0, None, "no"])
+def test_error_bars_are_wanted_or_not(given: Any) -> None:
+    opened = session()
+    with pytest.raises(dp.ParameterError, match="neither True nor False"):
+        opened.sql("SELECT MEDIAN(cost) FROM t", epsilon=1, error_bars=given)
+    assert opened.spent.epsilon == 0
+
+
+def test_a_chain_and_a_histogram_take_the_same_argument() -> None:
+    opened = session(engine="polars")
+    chain = opened.table("t").select(pl.col("cost").median())
+    found = chain.release(**BARE)
+    assert found.intervals().columns == ["cost"]
+    assert chain.cost(**BARE) == dp.Loss.none()
+    assert chain.explain(**BARE)
+    bins = opened.table("t").histogram("age", bins=3).release(**BARE)
+    assert "count_low" in bins.intervals().columns

@@ -70,8 +70,17 @@ UNIT = {"unit": dp.Unit("id", max_rows=5)}
         ("SELECT SUM(x) FROM t", REPLACE, 13, 13),
         ("SELECT SUM(x) FROM t WHERE y > 1", REPLACE, 13, 13),
         ("SELECT SUM(x) FROM t WHERE x > 2", REPLACE, 10, 10),
-        ("SELECT COUNT(*) FROM t", UNIT | REPLACE, 10, 10),
-        ("SELECT SUM(x) FROM t", UNIT | REPLACE, 100, 100),
+        ("SELECT COUNT(*) FROM t", UNIT | REPLACE, 5, 5),
+        ("SELECT SUM(x) FROM t", UNIT | REPLACE, 65, 65),
+        ("SELECT SUM(y) FROM t", UNIT | REPLACE, 20, 20),
+        ("SELECT SUM(x) FROM t WHERE x < 0", UNIT | REPLACE, 15, 15),
+        ("SELECT COUNT(DISTINCT x) FROM t", UNIT | REPLACE, 5, 5),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", UNIT | REPLACE, 10, 5 * 2**0.5),
+        ("SELECT k, COUNT(DISTINCT x) FROM t GROUP BY k", UNIT | REPLACE, 10, 5 * 2**0.5),
+        ("SELECT k, COUNT(DISTINCT id) FROM t GROUP BY k", UNIT | REPLACE, 3, 3**0.5),
+        ("SELECT k, SUM(y) FROM t GROUP BY k", UNIT | REPLACE, 40, 20 * 2**0.5),
+        ("SELECT k, SUM(x) FROM t GROUP BY k", UNIT | REPLACE, 100, 5 * 218**0.5),
+        ("SELECT k, COUNT(*) FROM t GROUP BY ROLLUP (k)", UNIT | REPLACE, 20, 10),
     ],
 )
 def test_one_unit_moves_a_part_by_at_most(
@@ -157,6 +166,7 @@ def test_every_reason_is_in_words_and_units_of_value() -> None:
         (UNIT, 1, 5),
         (UNIT, 2, 5),
         (UNIT | REPLACE, 1, 10),
+        (UNIT | REPLACE, 2, 5 * 2**0.5),
     ],
 )
 @pytest.mark.parametrize(
@@ -172,7 +182,8 @@ def test_counts_over_a_grid_move_like_one_count(
         assert steps is not None
         # A row that moves within a group is at an L1 distance of 2 there, in either norm.
         chosen = isinstance(found.parts[i], RankedCells)
-        wanted = 2 if chosen and options == REPLACE else size
+        within = {1: 2, 5: 10}[options["unit"].max_rows if "unit" in options else 1]
+        wanted = within if chosen and "size" in options else size
         assert steps * found.step(i) == pytest.approx(wanted)
 
 
@@ -211,6 +222,57 @@ def test_a_unit_moves_both_sums_together_by_no_more_than_one(
     claim = plan.sensitivities[0]
     assert sum(m * m for m in moved) <= claim.l2_squared
     assert claim.l1 is None or sum(moved) <= claim.l1
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize(
+    ("text", "one", "other"),
+    [
+        ("SELECT COUNT(*) FROM t WHERE x >= 0", [("a", 1)] * 9, [("a", -1)]),
+        ("SELECT SUM(x) FROM t", [("a", 10)] * 9, [("a", -3)] * 7),
+        ("SELECT COUNT(DISTINCT x) FROM t", [("a", i) for i in range(5)], [("a", None)]),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k", [("a", 1)] * 9, [("b", 1)] * 6),
+        ("SELECT k, COUNT(DISTINCT id) FROM t GROUP BY k", [(k, 1) for k in "abc"], []),
+        ("SELECT k, SUM(ABS(x)) FROM t GROUP BY k", [("a", 10)] * 9, [("b", 10)] * 6),
+        # In L1 from one group to another; in L2 from both ends in two groups to the other ones.
+        (
+            "SELECT k, SUM(x) FROM t GROUP BY k",
+            [("a", 10)] * 958 + [("b", -3)] * 287,
+            [("a", -3)] * 287 + [("b", 10)] * 958,
+        ),
+    ],
+)
+def test_what_a_replaced_unit_may_move_is_moved_by_some(
+    text: str, one: list[Any], other: list[Any], norm: int, engine: Any
+) -> None:
+    """No unit moves more than is claimed, and some unit moves (nearly) as much."""
+    stays = [(2, "a", 10**6), (3, "b", 10**6)]
+    found = []
+    for rows in (one, other):
+        data = pl.DataFrame(
+            [*stays, *((1, k, x) for k, x in rows)],
+            schema={"id": pl.Int64, "k": pl.String, "x": pl.Int64},
+            orient="row",
+        )
+        session = dp.Session(dp.Budget(epsilon=1))
+        columns = {"x": dp.Range(-3, 10), "k": COLUMNS["k"]}
+        options = UNIT | {"neighbors": "replace", "size": 3}
+        session.register("t", data, columns=columns, engine=engine, **options)
+        query = session.query(text)
+        plan = layout_for(query._compiled, norm)
+        found.append(measured(query._engine, query._compiled, plan))
+    (before,), (after,) = found
+    (claim,) = plan.sensitivities
+    moved = [abs(a - b) for a, b in zip(before, after, strict=True)]
+    square = sum(m * m for m in moved)
+    assert max(moved) <= claim.linf
+    assert square <= claim.l2_squared
+    if norm == 2:
+        assert square >= 0.999 * claim.l2_squared
+    else:
+        assert claim.l1 is not None
+        assert (0.8 if "SUM(x) FROM t GROUP" in text else 1) * claim.l1 <= sum(moved) <= claim.l1
 
 
 def test_where_a_row_is_replaced_both_sums_are_paid_for() -> None:

@@ -89,6 +89,36 @@ def test_places_and_counts_have_the_probabilities_of_the_definition(
     assert chi <= stats.chi2.ppf(1 - 1e-6, len(often))
 
 
+@pytest.mark.parametrize(("counts", "levels"), [([3, 0, 5], HALF), ([2, 4], TWO)])
+def test_without_counts_places_alone_have_the_probabilities_of_the_definition(
+    stream, counts, levels
+):
+    groups, scale = 30_000, Fraction(1, 2)
+    bare = MeasuredQuantiles(QuantileSelection(levels, scale), None)
+    table = np.tile(np.array(counts), (groups, 1))
+    found = bare.measure(table, len(counts), 2, edges_around, stream(1))
+    seen = Counter(map(tuple, np.array(found).reshape(groups, len(levels)).tolist()))
+    expected = law_of_places(counts, 2, levels, scale)
+    assert set(seen) <= set(expected)
+    often = {places: groups * p for places, p in expected.items() if groups * p > 5}
+    chi = sum((seen[places] - wanted) ** 2 / wanted for places, wanted in often.items())
+    assert chi <= stats.chi2.ppf(1 - 1e-6, len(often))
+
+
+@pytest.mark.parametrize("levels", [HALF, TWO, THREE])
+@pytest.mark.parametrize("swap_of", [lambda _: None, lambda norm: Swap(False, norm)])
+def test_without_counts_choosing_has_the_whole_cost(levels, swap_of):
+    cost = Fraction(1, 3)
+    pure = MeasuredQuantiles.for_epsilon(levels, cost, 4, swap_of(1), counted=False)
+    assert pure.choice == QuantileSelection.for_epsilon(levels, cost, 4, swap_of(1))
+    assert pure.loss(4) == pure.choice.loss(4)
+    assert pure.loss(4).epsilon <= cost
+    concentrated = MeasuredQuantiles.for_rho(levels, cost, 16, swap_of(2), counted=False)
+    assert concentrated.choice == QuantileSelection.for_rho(levels, cost, 16, swap_of(2))
+    assert concentrated.zcdp_loss(16) == concentrated.choice.zcdp_loss(16)
+    assert concentrated.zcdp_loss(16).rho <= cost
+
+
 def test_rows_beyond_the_cells_count_nowhere(stream):
     counts = np.array([[1, 2, 3, 10**6]] * 50)
     measured = MeasuredQuantiles.for_epsilon(HALF, Fraction(1000), l1=1)
