@@ -92,5 +92,8 @@ print(
     session.sql("SELECT MIN(admitted) AS first, MEDIAN(admitted) AS mid FROM visits", epsilon=0.5)
 )
 
+heading("a quantile alone: what its error bar would have cost makes it nearer")
+print(session.sql("SELECT MEDIAN(age) AS mid FROM visits", epsilon=0.25, error_bars=False))
+
 heading("what a quantile is made of")
 print(session.query(quartiles).explain(epsilon=0.5, fresh=True))

@@ -359,3 +359,36 @@ def test_an_empty_table_has_an_empty_answer(engine: Any, unit: Any) -> None:
         assert release.frame.height == 0
         assert release.errors.height == 0
         assert "name" in repr(release)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_keys_that_nobody_was_shown_are_those_of_their_own_question(engine: Any) -> None:
+    """An empty choice says nothing of a question about other rows, and serves its own again."""
+    opened = dp.Session(dp.Budget(epsilon=10, delta=1e-4))
+    rows = pl.DataFrame({"k": ["x"] * ROWS, "i": [1] * ROWS})
+    opened.register("t", rows, columns={"i": dp.Range(0, 2)}, engine=engine)
+    every = opened.query("SELECT k, i, COUNT(*) AS n FROM t GROUP BY k, i")
+    some = opened.query("SELECT k, i, COUNT(*) AS n FROM t WHERE i IS NOT NULL GROUP BY k, i")
+    assert every.release(epsilon=0.0003).frame.height == 0  # too little: nobody's key is shown
+    assert every.cost(epsilon=0.5) == dp.Loss.none()
+    assert some.cost(epsilon=0.5).delta > 0
+    assert some.release(epsilon=0.5).frame.height == 3
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("neighbors", [{}, {"neighbors": "replace", "size": ROWS + 1}], ids=str)
+@pytest.mark.parametrize("by", ["name", "alone"], ids=["shown", "none shown"])
+@pytest.mark.parametrize("options", ["", ", consistent := TRUE", ", nonnegative := TRUE"])
+def test_a_histogram_of_groups_that_are_chosen_is_explained_and_answered(
+    options: str, by: str, neighbors: dict[str, Any], engine: Any
+) -> None:
+    lonely = people().with_columns(alone=pl.int_range(ROWS + 1).cast(pl.String))
+    opened = dp.Session(dp.Budget(epsilon=10, delta=1e-5))
+    columns = {"cost": dp.Range(0, 50)}
+    opened.register("t", lonely, columns=columns, engine=engine, **neighbors)
+    query = opened.query(f"SELECT {by}, HISTOGRAM(cost, 5{options}) FROM t GROUP BY {by}")
+    assert "cost" in query.explain(epsilon=1)
+    found = query.release(epsilon=1)
+    assert found.frame.height == (0 if by == "alone" else 25)
+    assert found.intervals().height == found.frame.height
+    assert repr(found)

@@ -562,3 +562,42 @@ def test_an_empty_table_gets_noise_like_any_other(
     assert release.frame["ward"].to_list() == ["er", "gp", "icu"]
     assert release.frame.select("n", "s", "a").null_count().row(0) == (0, 0, 0)
     assert (release.errors["n"] > 0).all()
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("cost", [{"epsilon": 1e-22}, {"rho": 1e-60}], ids=str)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) AS n, SUM(x) AS s FROM t",
+        "SELECT k, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS all FROM t GROUP BY k",
+        "SELECT HISTOGRAM(x, 3, cumulative := TRUE) FROM t",
+    ],
+)
+def test_noise_beyond_64_bits_is_no_error(sql: str, cost: dict[str, Any], engine: Any) -> None:
+    """A cost that buys next to nothing is answered with next to nothing, not by a failed cast."""
+    opened = dp.Session(dp.Budget(rho=1))
+    columns = {"x": dp.Range(0, 9), "k": dp.Keys(["a", "b"])}
+    data = pl.DataFrame({"x": [1, 2, 3], "k": ["a", "b", "a"]})
+    opened.register("t", data, columns=columns, engine=engine)
+    for _ in range(5):
+        found = opened.sql(sql, fresh=True, **cost)
+        assert found.frame.height == found.intervals().height == found.errors.height
+        assert repr(found)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("neighbors", [{}, {"neighbors": "replace", "size": 3}], ids=str)
+@pytest.mark.parametrize("unit", [dp.Row(), dp.Unit("u", max_rows=2)], ids=["row", "unit"])
+def test_a_column_that_can_only_be_zero_is_answered(
+    unit: Any, neighbors: dict[str, Any], engine: Any
+) -> None:
+    data = pl.DataFrame({"u": [1, 2, 3], "x": [0, 0, 0], "k": ["a", "b", "a"]})
+    opened = dp.Session(dp.Budget(epsilon=100))
+    columns = {"x": dp.Range(0, 0), "k": dp.Keys(["a", "b"])}
+    opened.register("t", data, columns=columns, unit=unit, engine=engine, **neighbors)
+    asked = "SELECT SUM(x), AVG(x), STDDEV(x), SUM(x - x) FROM t"
+    assert opened.sql(asked, epsilon=1).frame.height == 1
+    assert opened.sql(f"SELECT k, {asked[7:]} GROUP BY k", epsilon=1).frame.height == 2
+    winner = "SELECT k FROM t GROUP BY k ORDER BY SUM(x) DESC LIMIT 1"
+    assert opened.sql(winner, epsilon=1).item() in ("a", "b")

@@ -151,6 +151,15 @@ class Aggregate(ABC):
         """The ways to compute it."""
 
 
+_LAST_INTEGER = float(2**63 - 2**10)
+"""The largest float that is a 64-bit integer."""
+
+
+def nearest_integer(value: pl.Expr) -> pl.Expr:
+    """The nearest 64-bit integer; at the ends of their range, where noise or a sum leads beyond it."""
+    return value.cast(pl.Float64).round(0).clip(-_LAST_INTEGER, _LAST_INTEGER).cast(pl.Int64)
+
+
 WHOLE = Domain(Type.INT, -(2**50), 2**50, nullable=False)
 """The result of counting. The bounds only say that small multiples of it are integers again."""
 

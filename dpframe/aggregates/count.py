@@ -15,6 +15,7 @@ from dpframe.aggregates.base import (
     Scope,
     aggregate,
     argument_text,
+    nearest_integer,
     not_distinct,
     only_argument,
     rows_where,
@@ -61,7 +62,7 @@ class Count(Aggregate):
 
     def recipes(self) -> tuple[Recipe, ...]:
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
-            return noisy["count"].round(0).cast(pl.Int64)
+            return nearest_integer(noisy["count"])
 
         return (Recipe({"count": self.part}, {"count": 1.0}, finish, "a count"),)
 

@@ -15,6 +15,7 @@ from dpframe.aggregates.base import (
     Recipe,
     Scope,
     aggregate,
+    nearest_integer,
     rows_where,
     summable,
 )
@@ -127,4 +128,4 @@ def _exact_sum(total: CodedSum, values: CountRows, whole: bool) -> Recipe:
 
 
 def _as_sum(value: pl.Expr, whole: bool) -> pl.Expr:
-    return value.cast(pl.Float64).round(0).cast(pl.Int64) if whole else value.cast(pl.Float64)
+    return nearest_integer(value) if whole else value.cast(pl.Float64)

@@ -320,10 +320,14 @@ def _unit_replaced(
 
 
 def _contributed(part: Part) -> tuple[int, int]:
-    """The least and the most that one row adds to a part; one that is not there adds nothing."""
+    """The least and the most that one row adds to a part; one that is not there adds nothing.
+
+    They are never the same: a part with rows in it is no public constant, whatever they are worth.
+    """
     if not isinstance(part, CodedSum):
         return 0, _size(part)
-    return min(part.coding.low - part.centre, 0), max(part.coding.high - part.centre, 0)
+    low = min(part.coding.low - part.centre, 0)
+    return low, max(part.coding.high - part.centre, low + 1, 0)
 
 
 def _weighted_in_each_group(part: Part, context: Context) -> Sensitivity:

@@ -167,7 +167,7 @@ def where_candidates_count(compiled: Compiled) -> Expr | None:
         for name, key in compiled.keys
         if name not in compiled.private
         and key.domain.nullable
-        and compiled.frame[name].null_count() == 0
+        and compiled.public[name].null_count() == 0
     )
     return conjunction((*conjuncts(compiled.where), *present))
 

@@ -8,6 +8,7 @@ part where coarser bins or margins were counted too (`release.plane`).
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpframe.aggregates.base import nearest_integer
 from dpframe.aggregates.compile import Compiled
 from dpframe.bounds.keys import covers_every_row
 from dpframe.bounds.rows import Stored
@@ -149,7 +151,7 @@ class Histogram(Release):
     def _final(self) -> Floats:
         """The counts as they are shown, which post-processing may have biased."""
         if self._wish.consistent:
-            flat = self._counts.reshape(self._groups, -1)
+            flat = self._counts.reshape(self._groups, math.prod(self._plane.shape))
             return nearest_counts(flat, self._total).reshape(self._counts.shape)
         return self._counts
 
@@ -160,7 +162,7 @@ class Histogram(Release):
             values = sums_of(self._final, rectangles).ravel()
             if self._wish.nonnegative:
                 values = np.maximum(values, 0)
-            columns.append(pl.Series(name, np.rint(values).astype(np.int64)))
+            columns.append(_whole(name, values))
         self._finished = self._finished.with_columns(columns).select(
             *(c for c in self._finished.columns if c != ROW),
             *(c.name for c in columns if c.name not in self._finished.columns),
@@ -237,7 +239,7 @@ class Histogram(Release):
         shape = (draws, self._groups, *self._plane.shape)
         for error in self._errors(draws * self._groups).reshape(shape):
             sums = {n: sums_of(self._counts - error, which) for n, which in self._sums.items()}
-            columns = [pl.Series(n, np.rint(v.ravel()).astype(np.int64)) for n, v in sums.items()]
+            columns = [_whole(name, values.ravel()) for name, values in sums.items()]
             frames.append(self.frame.with_columns(columns))
         return pl.concat(frames)
 
@@ -346,15 +348,19 @@ class Histogram(Release):
         return "\n".join([*lines, *finish_text(self._wish, self._total is not None)])
 
 
+def _whole(name: str, values: Floats) -> pl.Series:
+    return pl.Series(name, values).to_frame().select(nearest_integer(pl.all())).to_series()
+
+
 def public_total(compiled: Compiled) -> int | None:
     """The number of all rows, where it is public and every row is in some bin."""
     table, finest = compiled.table, compiled.groupings[0]
-    if table.size is None or table.unit_column is not None:
+    if table.size is None or table.unit_column is not None or compiled.private:
         return None
     covered = all(covers_every_row(key, finest.public[name]) for name, key in finest.keys)
     # Joined or grouped rows are there or not, so their number is never public.
     whole = compiled.where is None and isinstance(compiled.source, Stored)
-    return table.size if whole and not compiled.private and covered else None
+    return table.size if whole and covered else None
 
 
 def counts_text(plane: Plane) -> str:

@@ -210,7 +210,10 @@ QUESTIONS: dict[str, Question] = {
 
 
 def ways_of_ours(table: Table, question: str, epsilon: float) -> dict[str, Iterator[list[float]]]:
-    """How dpframe is asked: with a pure epsilon, and about users with the whole budget's rho, too."""
+    """How dpframe is asked: with a pure epsilon, and about users with the whole budget's rho, too.
+
+    Quantiles are asked for with error bars and without, because peers have none.
+    """
     asked = QUESTIONS[question]
     columns = {
         "x": dp.Range(*PUBLIC["x"], nullable=False),
@@ -223,6 +226,8 @@ def ways_of_ours(table: Table, question: str, epsilon: float) -> dict[str, Itera
     if asked.by_user:
         whole = Filter.for_budget(dp.Budget(epsilon=epsilon, delta=DELTA)).share(1)
         costs["Gaussian"] = {"rho": whole.rho}
+    if asked.score is _ranks:
+        costs["no error bars"] = {"epsilon": epsilon, "error_bars": False}
 
     def answers(cost: dict[str, Any]) -> Iterator[list[float]]:
         # One session with room for all releases: each of them is calibrated on its own.

@@ -132,6 +132,22 @@ def test_cells_are_no_scores() -> None:
         layout_to_choose_by(compiled, layout_for(compiled, 1).parts)
 
 
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("options", [{}, REPLACE, UNIT, UNIT | REPLACE], ids=str)
+@pytest.mark.parametrize("grouped", ["", "k, {} GROUP BY k"], ids=["whole", "grouped"])
+@pytest.mark.parametrize("value", ["0", "x - x", "0 * y"])
+def test_a_sum_that_can_only_be_zero_has_noise_all_the_same(
+    value: str, grouped: str, options: dict[str, Any], norm: int
+) -> None:
+    """It is measured on private rows: a claim of 0 would be one that no noise belongs to."""
+    select, _, group = (grouped or "{}").partition("{}")
+    found = layout(f"SELECT {select}SUM({value}) FROM t{group}", norm, **options)
+    for claim in found.sensitivities:
+        assert not claim.is_zero
+        assert 0 < claim.linf**2 <= claim.l2_squared
+        assert norm == 2 or (claim.l1 is not None and claim.l2_squared <= claim.l1**2)
+
+
 def test_a_public_number_of_rows_moves_not_at_all() -> None:
     (found,) = layout("SELECT COUNT(*) FROM t", **REPLACE).sensitivities
     assert found.is_zero
