@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from dpframe.errors import DeclarationError
-from dpframe.plan.domains import Domain, Type, type_of_value
+from dpframe.plan.domains import INT64, Domain, Type, type_of_value
 from dpframe.plan.stages import STAGED
 
 Neighbors = Literal["add_remove", "replace"]
@@ -96,6 +96,17 @@ class Storage:
     repeats: bool = False
     """Whether a value that occurs often may be stored once, as Parquet files do."""
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether a column can hold integers beyond those of 64 bits with a sign.
+
+        >>> Storage(Type.INT, "UBIGINT", 0, 2**64 - 1).is_wide
+        True
+        """
+        if self.type is not Type.INT or self.low is None or self.high is None:
+            return False
+        return self.low < INT64[0] or self.high > INT64[1]
+
 
 def readable(stored: Storage) -> tuple[str, str]:
     """Why a column of a type that cannot be read is refused, and what makes it readable."""
@@ -103,6 +114,12 @@ def readable(stored: Storage) -> tuple[str, str]:
         return (
             "a time with a zone is another day in another zone, and no zone is guessed",
             'pl.col("x").dt.convert_time_zone("UTC").dt.replace_time_zone(None) before registering',
+        )
+    if stored.is_wide:
+        fix = 'columns={"x": dp.Range(0, 10**15)}; or, of identifiers, pl.col("x").cast(pl.String)'
+        return (
+            "beyond 64 bits with a sign, different integers would be read as one and the same",
+            f"{fix} before registering",
         )
     return (
         "its values have no order or code that every engine shares",
@@ -146,8 +163,10 @@ def declare(
     """Check a declaration against the real schema, and report every problem at once."""
     problems: list[str] = []
     domains: dict[str, Domain] = {}
+    unit_column = unit.column if isinstance(unit, Unit) else None
     for column, stored in storage.items():
-        if stored.type is not None:
+        lost = stored.is_wide and column != unit_column  # units are told apart as they are stored
+        if stored.type is not None and not lost:
             domains[column] = _undeclared(stored.type)
     for column, declared in columns.items():
         if column not in storage:

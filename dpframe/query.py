@@ -318,12 +318,6 @@ class Query:
                 why="it is spent on choosing keys, and this query has none to choose",
                 fix="leave delta= out",
             )
-        if not isinstance(cost.error_bars, bool):
-            raise ParameterError(
-                f"error_bars={cost.error_bars!r} is neither True nor False",
-                why="it says whether a part of the cost may go to error bars",
-                fix="error_bars=False",
-            )
         if cost.delta is None and self._compiled.private:
             cost = replace(cost, delta=self._said.delta)
         return self._said.cost(cost)
@@ -331,19 +325,14 @@ class Query:
     def _settled(self, cost: Cost, fresh: bool) -> Compiled:
         """The query; over the keys that were released before, if its keys are not public."""
         compiled = self._compiled if cost.error_bars else self._compiled.without_bars()
-        if fresh or compiled.table.public:
-            return compiled
-        version = self._version()
+        version = None if fresh or compiled.table.public else self._version()
         if version is None:
             return compiled
         return with_few_keys(with_known_keys(compiled, self._asking.ledger.find, version))
 
     def _known(self, compiled: Compiled, said: Offer | None, cost: Cost) -> NoisyParts | None:
-        """The parts from earlier releases, if all are there, with no more noise than was said.
-
-        Who wants no error bars takes places that have some, where they are free.
-        """
-        if not cost.error_bars:
+        """The parts from earlier releases, if all are there, with no more noise than was said."""
+        if not cost.error_bars:  # places that have some serve as well, where they are free
             with_bars = replace(cost, error_bars=True)
             known = self._known(self._settled(with_bars, False), said, with_bars)
             if known is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from noiseless import without_noise
 
 import dpframe as dp
 from dpframe.plan.domains import Type
@@ -324,3 +325,48 @@ def test_declarations_show_as_they_are_written() -> None:
     assert repr(dp.Keys(["a", None])) == "Keys(['a', None])"
     assert dp.Unit("id", max_rows=3) == dp.Unit("id", 3)
     assert len({dp.Range(0, 1), dp.Range(0, 1), dp.Keys(["a"]), dp.Keys(["a"])}) == 2
+
+
+# --- integers beyond 64 bits ------------------------------------------------------------------------
+
+IDENTIFIERS = pl.DataFrame(
+    {"u": pl.Series([2**63 + 1, 2**63 + 2, 2**63 + 1, 5], dtype=pl.UInt64), "x": [1, 2, 3, 4]}
+)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("public", [False, True], ids=["private", "public"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(DISTINCT u) FROM t",
+        "SELECT COUNT(*) FROM t WHERE u = 9223372036854775809",
+        "SELECT u, COUNT(*) FROM t GROUP BY u",
+    ],
+)
+def test_identifiers_that_would_be_read_as_one_are_refused(
+    sql: str, public: bool, engine: Any
+) -> None:
+    opened = dp.Session(dp.Budget(epsilon=1, delta=1e-6))
+    opened.register("t", IDENTIFIERS, engine=engine, public=public)
+    with pytest.raises(dp.QueryError, match=r"a column of type U\w+ cannot be used") as caught:
+        opened.sql(sql, epsilon=0.1)
+    assert "different integers would be read as one" in str(caught.value)
+    assert opened.spent.epsilon == 0
+    with pytest.raises(dp.QueryError, match="different integers would be read as one"):
+        opened.table("t").filter(pl.col("u") > 3).select(pl.len()).release(epsilon=0.1)
+    # The rest of the table can be asked about, and text or a range makes the column readable.
+    assert opened.sql("SELECT COUNT(*) FROM t", epsilon=0.1).frame.height == 1
+    as_text = IDENTIFIERS.with_columns(pl.col("u").cast(pl.String))
+    opened.register("texts", as_text, engine=engine, public=True)
+    assert opened.sql("SELECT COUNT(DISTINCT u) FROM texts").item() == 3
+    opened.register("ranged", IDENTIFIERS, columns={"u": dp.Range(0, 10**15)}, engine=engine)
+    assert opened.sql("SELECT SUM(u) AS s FROM ranged", epsilon=0.1).frame.height == 1
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_units_beyond_64_bits_are_told_apart(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_noise(monkeypatch)
+    opened = dp.Session(dp.Budget(epsilon=100))
+    opened.register("t", IDENTIFIERS, unit=dp.Unit("u", max_rows=2), engine=engine)
+    assert opened.sql("SELECT COUNT(DISTINCT u) AS n FROM t", epsilon=1).item() == 3

@@ -97,12 +97,10 @@ def refused_at(place: Origin | None, what: str, *, why: str, fix: str) -> QueryE
 
 
 def _require_plain_unit(storage: Storage) -> None:
-    wide = storage.low is not None and storage.high is not None
-    wide = wide and not (INT64[0] <= (storage.low or 0) and (storage.high or 0) <= INT64[1])
-    if storage.type in _UNIT_TYPES and not wide:
+    if storage.type in _UNIT_TYPES and not storage.is_wide:
         return
     raise QueryError(
         f"units stored as {storage.name} cannot be joined, stacked or grouped by",
         why="engines do not compare such values alike",
-        fix="register the unit as an integer of up to 64 bits, text or a date",
+        fix="register the unit as an integer of 64 bits with a sign, as text or as a date",
     )

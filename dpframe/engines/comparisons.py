@@ -11,7 +11,6 @@ import operator
 from typing import Any
 
 from dpframe.declare import Storage, Table
-from dpframe.engines.storage import is_wide
 from dpframe.plan.domains import FIRST_DAY, LAST_DAY, Domain, Type, type_of_value
 from dpframe.plan.exprs import Call, Column, Expr, Literal, conjunction
 from dpframe.plan.functions.conditions import MIRRORED
@@ -102,7 +101,7 @@ def _read_for_null(domain: Domain) -> Any:
 def _ends(domain: Domain, storage: Storage) -> tuple[Any, Any] | None:
     """The ends that values are clamped to, None for one where they are not; or None if that is not known."""
     match domain.type:
-        case Type.INT if not is_wide(storage):
+        case Type.INT if not storage.is_wide:
             return domain.low, domain.high
         case Type.FLOAT | Type.TIMESTAMP:
             return (domain.low, domain.high) if domain.is_bounded else (None, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpframe.declare import Table
 from dpframe.engines.comparisons import as_stored
-from dpframe.engines.storage import is_wide, unlisted_integer
+from dpframe.engines.storage import unlisted_integer
 from dpframe.errors import InternalError
 from dpframe.plan.coding import ROUNDING, Coding
 from dpframe.plan.domains import (
@@ -106,7 +106,7 @@ def stored(table: Table, name: str) -> str:
     storage, column = table.storage[name], duckdb_name(name)
     if storage.type is Type.TIMESTAMP:
         return _microseconds(column, storage.name)
-    if is_wide(storage):
+    if storage.is_wide:
         unlisted = unlisted_integer(table.domains[name])
         return f"COALESCE(TRY_CAST({column} AS BIGINT), CASE WHEN {column} IS NOT NULL THEN {unlisted} END)"
     if not storage.exact and storage.type is not None:
@@ -249,7 +249,7 @@ def clamped_once(part: CodedSum, table: Table) -> str | None:
     if not isinstance(part.expr, Column) or part.condition is not None:
         return None
     domain, storage = table.domains[part.expr.name], table.storage[part.expr.name]
-    if domain.type is not Type.INT or domain.values is not None or is_wide(storage):
+    if domain.type is not Type.INT or domain.values is not None or storage.is_wide:
         return None
     low, high = domain.low, domain.high
     if not storage.repeats or (low, high) != (part.coding.low, part.coding.high):

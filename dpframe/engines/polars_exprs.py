@@ -13,7 +13,7 @@ import polars as pl
 
 from dpframe.declare import Table
 from dpframe.engines.comparisons import as_stored
-from dpframe.engines.storage import is_wide, unlisted_integer
+from dpframe.engines.storage import unlisted_integer
 from dpframe.errors import InternalError
 from dpframe.plan.domains import (
     FIRST_DAY,
@@ -144,7 +144,7 @@ def stored(table: Table, name: str) -> pl.Expr:
     storage, value = table.storage[name], column(name)
     if storage.type is Type.TIMESTAMP:
         return _microseconds(value, storage.name)
-    if is_wide(storage):
+    if storage.is_wide:
         unlisted = pl.lit(unlisted_integer(table.domains[name]), dtype=pl.Int64)
         inside = value.cast(pl.Int64, strict=False).fill_null(unlisted)
         return pl.when(value.is_not_null()).then(inside)

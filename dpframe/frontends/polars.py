@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from dpframe.declare import Table
+from dpframe.declare import Table, readable
 from dpframe.errors import QueryError
 from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate, with_places
 from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
@@ -199,11 +199,10 @@ class PrivateRows:
         if not isinstance(found, Column):
             return found
         if found.name not in self.table.domains:
+            stored = self.table.storage[found.name]
+            why, fix = readable(stored)
             raise polars_error(
-                term,
-                f"a column of type {self.table.storage[found.name].name} cannot be used",
-                why="its values have no order or code that every engine shares",
-                fix="cast it to a number, text, date or naive timestamp before registering",
+                term, f"a column of type {stored.name} cannot be used", why=why, fix=fix
             )
         return Column(found.name, PolarsOrigin(term))
 

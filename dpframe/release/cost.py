@@ -53,6 +53,15 @@ class Cost:
     takes_error: bool = True
     """Whether what was asked has an argument error=, for what is said where no cost was."""
 
+    def __post_init__(self) -> None:
+        """Refuse what is neither yes nor no."""
+        if not isinstance(self.error_bars, bool):
+            raise ParameterError(
+                f"error_bars={self.error_bars!r} is neither True nor False",
+                why="it says whether a part of the cost may go to error bars",
+                fix="error_bars=False",
+            )
+
     @property
     def is_said(self) -> bool:
         """Whether any cost was given."""
