@@ -150,7 +150,9 @@ def keys_alone(compiled: Compiled) -> NoisyParts:
     return NoisyParts(compiled, layout_for(compiled, norm=1), (), ())
 
 
-def group_frame(parts: NoisyParts, groups: Sequence[int] | None = None) -> pl.DataFrame:
+def group_frame(
+    parts: NoisyParts, groups: Sequence[int] | np.ndarray | None = None
+) -> pl.DataFrame:
     """The public keys, and which group each row is."""
     compiled = parts.compiled
     numbers = range(compiled.groups) if groups is None else groups
@@ -183,7 +185,8 @@ def with_aggregates(
         if redrawn == "possible" and recipe.possible is not None:
             value = pl.when(recipe.possible(noisy)).then(value)
         columns.append(value.alias(name))
-    return frame.with_columns(columns)
+    # Lazily, because what aggregates have in common is then computed once: moments, say.
+    return frame.lazy().with_columns(columns).collect(engine="in-memory")
 
 
 def domains_after_aggregate(compiled: Compiled) -> dict[str, Domain]:
