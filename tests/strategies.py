@@ -161,6 +161,8 @@ _INTEGERS = {
     pl.UInt64(): (0, 2**64 - 1),
     pl.Int128(): (-(2**127), 2**127 - 1),
 }
+_WIDE = (pl.UInt64(), pl.Int128())
+"""Columns of these cannot be asked about unless they are declared."""
 
 _FLOATS = (
     *(0.0, 1.0, 0.5, -1.0, 2.0, 49.0, 3.0, 0.1, 1 / 3, -0.0, 1.5, 2.5, -2.5, 0.49999999999999994),
@@ -323,7 +325,9 @@ _TIME_RANGES = (
 def _declarations(draw: Draw, kind: str, pool: tuple[Any, ...], dtype: pl.DataType) -> Any:
     choice = draw(st.sampled_from(("range", "range", "range", "keys", "nothing")))
     if choice == "nothing":
-        return None
+        if dtype not in _WIDE:
+            return None
+        choice = "range"
     if choice == "range" and kind in ("int", "float", "date", "time"):
         ranges = {
             "int": _INT_RANGES,
