@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +131,7 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
             why="moving it to Polars would copy the whole table",
             fix="leave engine= out, or register relation.pl()",
         )
+    _require_different_names(data)
     _require_every_row_is_read(data)
     _require_plain_integers(data)
     return DuckDBEngine(data.project(in_their_types(data)))
@@ -150,6 +152,21 @@ def _require_plain_integers(relation: Any) -> None:
         why="sums are integers of 128 bits, so that queries would fail after they were paid for",
         fix='connection.execute("SET arrow_lossless_conversion = false")',
     )
+
+
+def _require_different_names(relation: Any) -> None:
+    """Refuse a relation with two columns of one name, such as all columns of a join.
+
+    A column is found by its name: the type, which bounds are proven from, would be that of the one,
+    and the values those of the other.
+    """
+    twice = [name for name, times in Counter(relation.columns).items() if times > 1]
+    if twice:
+        raise DeclarationError(
+            f"this relation has several columns called {twice[0]!r}",
+            why="what is proven of the one would be taken for the other",
+            fix="name them apart: SELECT a.id, a.x, b.x AS other FROM a JOIN b USING (id)",
+        )
 
 
 def _require_every_row_is_read(relation: Any) -> None:

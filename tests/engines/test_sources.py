@@ -765,6 +765,19 @@ def test_a_connection_that_hands_over_wide_integers_as_bytes_is_refused() -> Non
         session(connection.table("stored"), columns={})
 
 
+def test_a_relation_with_two_columns_of_one_name_is_refused() -> None:
+    """The type of the one said that the values of the other need no clamp: a sum moved by 10^6."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE a AS SELECT 1 AS id, 1000000 AS x")
+    connection.execute("CREATE TABLE b AS SELECT 1 AS id, 2::TINYINT AS x")
+    joined = connection.sql("SELECT * FROM a JOIN b ON a.id = b.id")
+    with pytest.raises(dp.DeclarationError, match="several columns called 'id'"):
+        session(joined, columns={"x": dp.Range(-128, 127)})
+    apart = connection.sql("SELECT a.id, a.x FROM a JOIN b ON a.id = b.id")
+    opened = session(apart, columns={"x": dp.Range(-128, 127)})
+    assert opened.sql("SELECT SUM(x) FROM t", epsilon=1).item() == 127
+
+
 @pytest.mark.parametrize("asked", ["COUNT(DISTINCT s)", "COUNT(DISTINCT x)", "SUM(x)", "MEDIAN(x)"])
 def test_an_exact_part_that_is_no_integer_is_not_quoted(asked: str) -> None:
     """Python says which literal is invalid, and that literal was the exact count."""
