@@ -381,6 +381,25 @@ def test_lesson_12_the_least_integer_divided_by_minus_one_is_refused_or_answered
             session.query(sql)
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "times"),
+    [
+        (f"REPLACE(s, 'a', '{'a' * 90}')", f"REPLACE({{0}}, 'a', '{'a' * 90}')", 3),
+        (f"CONCAT(s, '{'a' * 9000}')", "CONCAT({0}, {0})", 6),
+        (f"s || '{'a' * 9000}'", "({0}) || ({0})", 6),
+    ],
+)
+def test_lesson_12_no_text_outgrows_the_memory(
+    engine: str, first: str, then: str, times: int
+) -> None:
+    """Of one letter, ever longer texts could be made, until the engine stopped: if it was there."""
+    session = session_with(pl.DataFrame({"s": ["a", "bob", None]}), engine=engine)
+    made = first
+    for _ in range(times):
+        made = then.format(made)
+    assert exact(session, f"SELECT COUNT(*) FROM t WHERE LENGTH({made}) > 262144") == [[0]]
+
+
 def test_lesson_13_sums_depend_on_neither_order_nor_length(engine: str) -> None:
     """Floats would: (1e16 + 1) - 1e16 is 0. And the claim is the same for any number of rows."""
     values = [1e16, 1.0, -1e16, 0.1, 0.2, 0.3, 1e-3] * 50

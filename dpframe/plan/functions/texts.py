@@ -24,6 +24,16 @@ _SPACES = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 
 _LONGEST = 10_000
 """Lengths and counts in arguments are at most this."""
 
+_LONGEST_MADE = 2**18
+"""Characters of a text that REPLACE or a concatenation makes; what is longer is cut first.
+
+Functions of functions could make a text of a few letters longer than any memory. That stops the
+engine, and whether it does would tell of a single row.
+"""
+
+_MOST_TIMES = 100
+"""How many times as long REPLACE may make a text."""
+
 _CAN_BE_WRITTEN = (Type.TEXT, Type.INT, Type.BOOL, Type.DATE, Type.NULL)
 """Types whose text form is the same on every engine; floats and timestamps are not among them."""
 
@@ -170,7 +180,45 @@ def _length_domain(domains: Domains, params: Params) -> Domain:
 def _replace_domain(domains: Domains, params: Params) -> Domain:
     if not all(isinstance(p, str) for p in params) or params[0] == "":
         raise Refused("REPLACE takes two texts, the first not empty", "REPLACE(x, '-', '')")
+    if _grows(params) > _MOST_TIMES:
+        raise Refused(
+            f"it could make a text more than {_MOST_TIMES} times as long", "REPLACE(x, '-', '')"
+        )
     return _text(domains, params)
+
+
+def _grows(params: Params) -> int:
+    """How many times as long REPLACE can make a text."""
+    old, new = (len(p.encode(errors="replace")) for p in params)
+    return max(1, -(-new // old))
+
+
+def _replace_duckdb(args: Sequence[str], params: Params) -> str:
+    old, new = map(duckdb_literal, params)
+    return f"REPLACE({_cut_duckdb(args[0], _grows(params))}, {old}, {new})"
+
+
+def _replace_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    old, new = params
+    return _cut_polars(args[0], _grows(params)).str.replace_all(old, new, literal=True)
+
+
+def _cut_duckdb(text: str, times: int) -> str:
+    """A text that may be made so many times as long."""
+    return text if times == 1 else f"SUBSTRING({text}, 1, {_LONGEST_MADE // times})"
+
+
+def _cut_polars(text: pl.Expr, times: int) -> pl.Expr:
+    return text if times == 1 else text.str.head(_LONGEST_MADE // times)
+
+
+def _each_cut_duckdb(texts: Sequence[str]) -> list[str]:
+    """Texts that are put together."""
+    return [_cut_duckdb(text, len(texts)) for text in texts]
+
+
+def _each_cut_polars(texts: Sequence[pl.Expr]) -> list[pl.Expr]:
+    return [_cut_polars(text, len(texts)) for text in texts]
 
 
 def register_all() -> None:
@@ -247,10 +295,8 @@ def register_all() -> None:
             ("replace",),
             each(Type.TEXT),
             _replace_domain,
-            lambda args, params: (
-                f"REPLACE({args[0]}, {duckdb_literal(params[0])}, {duckdb_literal(params[1])})"
-            ),
-            lambda args, params: args[0].str.replace_all(params[0], params[1], literal=True),
+            _replace_duckdb,
+            _replace_polars,
             literals=2,
         ),
         Function(
@@ -258,15 +304,15 @@ def register_all() -> None:
             ("concat",),
             _concat_coerce,
             lambda domains, params: Domain(Type.TEXT, nullable=False),
-            lambda args, params: f"CONCAT({', '.join(args)})",
-            lambda args, params: pl.concat_str(args, ignore_nulls=True),
+            lambda args, params: f"CONCAT({', '.join(_each_cut_duckdb(args))})",
+            lambda args, params: pl.concat_str(_each_cut_polars(args), ignore_nulls=True),
         ),
         Function(
             "concat_operator",
             ("dpipe",),
             _concat_coerce,
             _text,
-            lambda args, params: "(" + " || ".join(args) + ")",
-            lambda args, params: pl.concat_str(args),
+            lambda args, params: "(" + " || ".join(_each_cut_duckdb(args)) + ")",
+            lambda args, params: pl.concat_str(_each_cut_polars(args)),
         ),
     )
