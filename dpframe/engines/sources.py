@@ -16,7 +16,7 @@ from dpframe.engines.base import Engine, withhold_rows
 from dpframe.engines.files import EngineName, files_version, matching, open_files
 from dpframe.engines.polars import PolarsEngine
 from dpframe.engines.sandbox import BELIEVES, in_their_types, locked, opened, sandbox
-from dpframe.engines.steady import is_steady
+from dpframe.engines.steady import is_steady, scans_a_table
 from dpframe.errors import DeclarationError, ParameterError
 from dpframe.plan.sqltext import duckdb_literal
 
@@ -134,7 +134,22 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
     _require_different_names(data)
     _require_every_row_is_read(data)
     _require_plain_integers(data)
-    return DuckDBEngine(data.project(in_their_types(data)))
+    return DuckDBEngine(_computed_first(data.project(in_their_types(data))))
+
+
+_EVERY_ROW = 2**62
+"""More rows than there are."""
+
+
+def _computed_first(relation: Any) -> Any:
+    """A relation whose rows are all computed before a query names some of them.
+
+    What computes it may raise (a cast, a sum that overflows). DuckDB moves conditions below that, and
+    then whether a query fails tells of the very rows that it names. Below a LIMIT it moves none.
+    """
+    if scans_a_table(relation) and "filter" not in relation.explain().lower():
+        return relation
+    return relation.limit(_EVERY_ROW)
 
 
 def _setting(relation: Any, name: str) -> str:

@@ -765,6 +765,25 @@ def test_a_connection_that_hands_over_wide_integers_as_bytes_is_refused() -> Non
         session(connection.table("stored"), columns={})
 
 
+@pytest.mark.parametrize("age", ["age::INT", "2147483600::INT + LENGTH(age)::INT * 30"])
+@pytest.mark.parametrize("kind", ["relation", "view"])
+def test_a_relation_that_raises_does_not_tell_for_which_rows(kind: str, age: str) -> None:
+    """A condition that was moved below a cast made queries fail just where they named that row."""
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE people AS FROM (VALUES ('bob', '1'), ('alice', 'x1')) v(s, age)"
+    )
+    asked = f"SELECT s, {age} AS x FROM people"
+    connection.execute(f"CREATE VIEW cast_people AS {asked}")
+    relation = connection.sql(asked) if kind == "relation" else connection.table("cast_people")
+    opened = session(relation, columns={"x": dp.Range(0, 120)})
+    for name in ("bob", "alice"):
+        with pytest.raises(dp.EngineError):
+            opened.sql(f"SELECT SUM(x) FROM t WHERE s = '{name}'", epsilon=1)
+        with pytest.raises(dp.EngineError):
+            opened.sql(f"SELECT SUM(CASE WHEN s = '{name}' THEN x END) FROM t", epsilon=1)
+
+
 def test_a_relation_with_two_columns_of_one_name_is_refused() -> None:
     """The type of the one said that the values of the other need no clamp: a sum moved by 10^6."""
     connection = duckdb.connect()
