@@ -526,3 +526,22 @@ def test_edges_that_do_not_fit_are_refused_with_some_that_do(edges: Any, column:
     assert session.spent.epsilon == 0
     fitting = eval(caught.value.fix.removeprefix("edges="), {"datetime": times})
     assert session.histogram("t", column, edges=fitting, epsilon=1).frame.height >= 1
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize(
+    "asked", [{"column": "x", "by": ["__DPframe_row"]}, {"column": ["x", "__DPframe_row"]}], ids=str
+)
+def test_names_of_the_library_s_own_are_refused_before_the_charge(
+    asked: dict[str, Any], engine: Any
+) -> None:
+    """A group of such a name met a column of the release, once the budget was spent."""
+    session = dp.Session(dp.Budget(epsilon=1))
+    columns = {"x": dp.Range(0, 9), "__DPframe_row": dp.Keys([1, 2])}
+    data = pl.DataFrame({"x": [1, 2], "__DPframe_row": [1, 2]})
+    session.register("t", data, columns=columns, engine=engine)
+    with pytest.raises(dp.QueryError, match="__DPframe_row") as caught:
+        session.histogram("t", bins=3, epsilon=0.1, **asked)
+    assert session.spent.epsilon == 0
+    fixed = eval(str(caught.value).partition("fix: ")[2]).histogram("x", bins=3, by="renamed")
+    assert fixed.release(epsilon=0.1).frame.columns == ["renamed", "low", "high", "count"]

@@ -6,12 +6,13 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from dpframe.declare import readable
 from dpframe.errors import ParameterError, QueryError, UnboundedError
 from dpframe.frontends.polars import PrivateRows
 from dpframe.plan.bins import HIGH, LOW, MOST_BINS, NO_WISH, OPTIONS, Closed, Wish, binned
 from dpframe.plan.domains import Domain, Type, number_of_values
 from dpframe.plan.exprs import AggregateCall, Column, Expr
-from dpframe.plan.nodes import Aggregate, Node, Project
+from dpframe.plan.nodes import RESERVED, Aggregate, Node, Project
 from dpframe.plan.shown import Axis, Shown
 
 Edges: TypeAlias = Sequence[Any] | Mapping[str, Sequence[Any]]
@@ -64,6 +65,7 @@ def histogram_plan(
         own.append((key, name, 2))
     counted = Aggregate(rows.node(), tuple(keys), (("a0", AggregateCall("COUNT", ())),))
     names = _unique([*(name for name, _ in shown), "count"])
+    _refuse_reserved(rows, names, (*by, *columns))
     axes, start = [], len(by)
     for key, title, width in own:
         axes.append(Axis(key, title, tuple(names[start : start + width])))
@@ -129,6 +131,18 @@ def _unique(names: Sequence[str]) -> list[str]:
     return found
 
 
+def _refuse_reserved(rows: PrivateRows, names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse names that a released table cannot have, because they are the library's own."""
+    for name in names:
+        if name.lower().startswith(RESERVED):
+            column = next(c for c in columns if name.startswith(c))
+            raise QueryError(
+                f"a column of the answer would be called {name}",
+                why=f"names that begin with {RESERVED} are the library's own",
+                fix=f'session.table("{rows.table.name}").rename({{"{column}": "renamed"}})',
+            )
+
+
 def _asked(
     rows: PrivateRows, name: str, domain: Domain | None, by: str | None = None
 ) -> str | None:
@@ -188,11 +202,10 @@ def _refuse_misnamed(
             )
         expr = rows.columns[name]
         if isinstance(expr, Column) and expr.name not in table.domains:
-            kind = table.storage[expr.name].name
+            stored = table.storage[expr.name]
+            why, fix = readable(stored)
             raise QueryError(
-                f"{name} is a column of type {kind}, which cannot be used",
-                why="its values have no order or code that every engine shares",
-                fix="cast it to a number, text, date or naive timestamp before registering",
+                f"{name} is a column of type {stored.name}, which cannot be used", why=why, fix=fix
             )
     twice = [name for i, name in enumerate((*columns, *by)) if name in (*columns, *by)[:i]]
     if twice:

@@ -136,10 +136,13 @@ def plane_query(way: str) -> Any:
 @pytest.mark.parametrize("way", list(WAYS))
 def test_every_promise_holds_for_planes(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz, "query_of", plane_query(way))
-    harness = Harness()
-    check(harness, 31, plane_cases())
+    harness, kinds = Harness(), ("weighted", "replaced", "released")
+    for number in range(31, 36):  # chance decides what the cases of a seed are
+        check(harness, number, plane_cases())
+        if all(harness.seen[kind] for kind in kinds):
+            break
     assert harness.seen["accepted"] >= 15
-    for kind in ("weighted", "replaced", "released"):
+    for kind in kinds:
         assert harness.seen[kind] > 0, f"no accepted case was {kind}"
     assert (harness.seen["sets"] > 0) == (way != "cells")
 
