@@ -31,6 +31,8 @@ def sandbox(**settings: Any) -> Any:
             "autoload_known_extensions": False,
             "allow_community_extensions": False,
             "python_enable_replacements": False,
+            # Before 2.0, a file that is written again within a second is read from there.
+            "enable_external_file_cache": False,
             **settings,
         }
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,10 @@ import polars as pl
 from dpframe.engines.base import Engine, withhold_rows
 from dpframe.engines.files import EngineName, files_version, matching, open_files
 from dpframe.engines.polars import PolarsEngine
-from dpframe.engines.sandbox import BELIEVES, in_their_types, locked, opened, sandbox
-from dpframe.engines.steady import is_steady, scans_a_table
+from dpframe.engines.relations import require_sound
+from dpframe.engines.sandbox import in_their_types, locked, opened, sandbox
+from dpframe.engines.steady import is_steady
 from dpframe.errors import DeclarationError, ParameterError
-from dpframe.plan.sqltext import duckdb_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,75 +130,8 @@ def _relation(data: Any, engine: EngineName | None) -> Engine:
             why="moving it to Polars would copy the whole table",
             fix="leave engine= out, or register relation.pl()",
         )
-    _require_different_names(data)
-    _require_every_row_is_read(data)
-    _require_plain_integers(data)
-    return DuckDBEngine(_computed_first(data.project(in_their_types(data))))
-
-
-_EVERY_ROW = 2**62
-"""More rows than there are."""
-
-
-def _computed_first(relation: Any) -> Any:
-    """A relation whose rows are all computed before a query names some of them.
-
-    What computes it may raise (a cast, a sum that overflows). DuckDB moves conditions below that, and
-    then whether a query fails tells of the very rows that it names. Below a LIMIT it moves none.
-    """
-    if scans_a_table(relation) and "filter" not in relation.explain().lower():
-        return relation
-    return relation.limit(_EVERY_ROW)
-
-
-def _setting(relation: Any, name: str) -> str:
-    """A setting of the connection that a relation is read on."""
-    view, asked = "dpframe_settings", f"SELECT current_setting({duckdb_literal(name)})"
-    return str(withhold_rows("DuckDB", lambda: relation.query(view, asked).fetchall())[0][0])
-
-
-def _require_plain_integers(relation: Any) -> None:
-    """Refuse a connection that hands over the integers of 128 bits that sums are as bytes."""
-    if _setting(relation, "arrow_lossless_conversion").lower() == "false":
-        return
-    raise DeclarationError(
-        "this relation's connection hands over wide integers as bytes",
-        why="sums are integers of 128 bits, so that queries would fail after they were paid for",
-        fix='connection.execute("SET arrow_lossless_conversion = false")',
-    )
-
-
-def _require_different_names(relation: Any) -> None:
-    """Refuse a relation with two columns of one name, such as all columns of a join.
-
-    A column is found by its name: the type, which bounds are proven from, would be that of the one,
-    and the values those of the other.
-    """
-    twice = [name for name, times in Counter(relation.columns).items() if times > 1]
-    if twice:
-        raise DeclarationError(
-            f"this relation has several columns called {twice[0]!r}",
-            why="what is proven of the one would be taken for the other",
-            fix="name them apart: SELECT a.id, a.x, b.x AS other FROM a JOIN b USING (id)",
-        )
-
-
-def _require_every_row_is_read(relation: Any) -> None:
-    """Refuse a relation over files, unless its connection takes nothing from their statistics.
-
-    A plan without rows was made by statistics, too.
-    """
-    if not re.search("PARQUET|ICEBERG|DELTA|DUCKLAKE|EMPTY.RESULT", relation.explain().upper()):
-        return
-    disabled = _setting(relation, "disabled_optimizers")
-    if set(BELIEVES.split(",")) <= set(disabled.replace(" ", "").split(",")):
-        return
-    raise DeclarationError(
-        "this relation reads files whose statistics DuckDB believes",
-        why="they leave out NaN and NULL, so whether a row is counted could depend on other rows",
-        fix='session.register("visits", "visits.parquet"); or, before the relation is made,'
-        f" connection.execute(\"SET disabled_optimizers = '{BELIEVES}'\")",
-    )
+    require_sound(data)
+    return DuckDBEngine(data.project(in_their_types(data)))
 
 
 def _scanned_by_duckdb(data: Any) -> Engine:

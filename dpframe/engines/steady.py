@@ -54,10 +54,14 @@ def _is_listed(step: str) -> bool:
 
 
 def scans_a_table(relation: Any) -> bool:
-    """Whether a DuckDB relation is a table of the database, column by column: it has one state."""
+    """Whether a DuckDB relation is a table of the database, column by column: it has one state.
+
+    Its plan is read as DuckDB prints it: before 2.0, in boxes with the title inside.
+    """
     plan = relation.explain().lstrip()
-    alone = plan.count("╭") == 1 and plan.startswith("╭─ Seq Scan ─")  # a column may be called so
-    return alone and "sample" not in plan.lower()
+    alone = plan.count("╭") + plan.count("┌") == 1  # a column may be called so
+    scan = re.match(r"╭─ Seq Scan ─|┌─+┐\s*│ +SEQ_SCAN +│", plan)
+    return alone and scan is not None and "sample" not in plan.lower()
 
 
 def reading_once(sql: str, views: Iterable[str]) -> str:
