@@ -18,6 +18,7 @@ from dpframe.frontends.sql_known import (
     REFUSED_NAMES,
     arguments_of,
     function_of,
+    is_foreign,
     known_functions,
     refuse_unread,
 )
@@ -63,8 +64,10 @@ class ExprReader:
         if found is not None:
             return found
         self._refuse_known(node)
-        refuse_unread(node, arguments_of(node), self.statement)
         reader = _READERS.get(type(node))
+        if reader is None and is_foreign(node) and self._name(node) is not None:
+            raise self._unknown(node)  # before its arguments, whose names only the parser knows
+        refuse_unread(node, arguments_of(node), self.statement)
         if reader is not None:
             return reader(self, node)
         return field_function(self, node) or self._function(node)
@@ -148,17 +151,22 @@ class ExprReader:
             return self.call(function.name, node, given[:1], [self.value(g) for g in given[1:]])
         return self.call(function.name, node, given)
 
-    def _unknown(self, node: exp.Expression) -> DPFrameError:
+    def _name(self, node: exp.Expression) -> str | None:
+        """The name that a node is called by in the text, if it is written as a call."""
         place = self._place(node)
         written = re.match(r"\w+(?=\s*\()", place.text()) if place is not None else None
-        if written is None:
+        return None if written is None else written.group().upper()
+
+    def _unknown(self, node: exp.Expression) -> DPFrameError:
+        name = self._name(node)
+        if name is None:
             return self.error(
                 node,
                 "is not an expression that is known",
                 why="each one needs proven bounds, and the same meaning on every engine",
                 fix="the functions are " + ", ".join(known_functions()),
             )
-        name, known = written.group().upper(), known_functions()
+        known = known_functions()
         near = difflib.get_close_matches(name, known, n=1)
         return self.error(
             node,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dpframe.frontends.sql_origin import sql_error
-from dpframe.frontends.sql_times import TIME_ARGUMENTS
+from dpframe.frontends.sql_times import TIME_ARGUMENTS, is_field
 from dpframe.plan.functions import FUNCTIONS, Function, by_sql_name
 
 _Words = tuple[str, str, str]
@@ -240,6 +240,12 @@ def function_of(node: exp.Expression) -> Function | None:
         return None if name in _PARSER_WORDS else by_sql_name(name)
     names = [node.key, *(node.sql_names() if isinstance(node, exp.Func) else [])]
     return next((f for f in map(by_sql_name, map(str.lower, names)) if f is not None), None)
+
+
+def is_foreign(node: exp.Expression) -> bool:
+    """Whether a node calls a function that the parser knows, and nobody here."""
+    named = isinstance(node, exp.Func) and not isinstance(node, exp.Anonymous)
+    return named and not is_field(node) and function_of(node) is None
 
 
 def known_functions() -> list[str]:

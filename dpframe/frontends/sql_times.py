@@ -67,9 +67,14 @@ _NAMED_FIELDS = {
 """Functions of DuckDB, named after the field they read, that the parser does not know."""
 
 
+def is_field(node: exp.Expression) -> bool:
+    """Whether a node is YEAR(d) or the like, by a name that the parser knows."""
+    return node.key in _FIELDS
+
+
 def field_function(reader: ExprReader, node: exp.Expression) -> Expr | None:
     """YEAR(d) and the like; None for any other node."""
-    if node.key in _FIELDS:
+    if is_field(node):
         return reader.call("extract", node, [node.this], (_FIELDS[node.key],))
     if isinstance(node, exp.Anonymous):
         name, given = node.name.lower(), node.expressions

@@ -630,6 +630,15 @@ SELECT COUNT(*) FROM visits WHERE foo(age) = 1
 --! SQLError 1:12 | the function FLOR is not known; FLOOR is | FLOR(cost)
 SELECT SUM(FLOR(cost)) FROM visits
 ;
+--! SQLError 1:35 | the function MAKE_DATE is not known | make_date(2024, 1, age)
+SELECT COUNT(*) FROM visits WHERE make_date(2024, 1, age) = day
+;
+--! SQLError 1:35 | the function REPEAT is not known | repeat(name, 2)
+SELECT COUNT(*) FROM visits WHERE repeat(name, 2) = 'abab'
+;
+--! SQLError 1:35 | the function CONCAT_WS is not known; CONCAT is | concat_ws('-', name, ward)
+SELECT COUNT(*) FROM visits WHERE concat_ws('-', name, ward) = 'a-er'
+;
 --! SQLError 1:14 | the function COLUMNS is not known | COLUMNS(*)
 SELECT COUNT(COLUMNS(*)) FROM visits
 ;
