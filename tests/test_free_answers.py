@@ -134,6 +134,19 @@ def test_fresh_measures_again_and_later_answers_average_both() -> None:
     assert both.errors.item() < two.errors.item()
 
 
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+def test_measurements_with_noise_that_is_nearly_none_are_averaged_too() -> None:
+    asked = dp.Session(dp.Budget(epsilon=10_000))
+    asked.register("t", people(), columns=COLUMNS)
+    text = "SELECT COUNT(*) AS n FROM t"
+    # The variance of the noise is no float but 0 from epsilon 745 on, and 1 over it none from 710 on.
+    for epsilon in (0.5, 720, 1_000, 2_000):
+        asked.sql(text, epsilon=epsilon, fresh=True)
+    again = asked.sql(text)
+    assert again.reused
+    assert again.item() == pytest.approx(3_000, abs=0.01)
+
+
 def test_coarser_groups_follow_from_finer_ones_that_cover_every_row() -> None:
     asked = session()
     fine = asked.sql("SELECT age, ward, COUNT(*) AS n FROM t GROUP BY age, ward", epsilon=1)

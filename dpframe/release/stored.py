@@ -121,7 +121,10 @@ def combined(found: list[Found]) -> Found | None:
         return direct[0] if direct else None
     bits = direct[0].bits
     same_grid = [f for f in direct if f.bits == bits]
-    precision = [1 / f.law.variance for f in same_grid]
+    # By the least variance, which is 0 in floats where the noise of a large cost is nearly none.
+    variances = [f.law.variance for f in same_grid]
+    least = min(variances)
+    precision = [1.0 if v == least else least / v for v in variances]
     whole = 1 << _WEIGHT_BITS
     weights = [round(p / sum(precision) * whole) for p in precision]
     weights[weights.index(max(weights))] += whole - sum(weights)
