@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from dpframe.engines.combined import combined
 from dpframe.engines.files import EngineName
 from dpframe.engines.learned import PublicFacts
 from dpframe.engines.sources import open_data
-from dpframe.errors import DeclarationError
+from dpframe.errors import DeclarationError, QueryError
 from dpframe.plan.domains import in_words
 from dpframe.plan.nodes import Node
 from dpframe.release.words import unit_text
@@ -85,6 +86,20 @@ class Catalog:
         self.engines[name] = opened.engine
         self._versions[name] = (lambda: f"declared {version}") if version else opened.version
         self.tables[name] = table  # last: from then on a query in another thread finds it
+
+    def table(self, name: str) -> Table:
+        """The table of this name, or an error that names those there are."""
+        if isinstance(name, str) and name in self.tables:
+            return self.tables[name]
+        near = difflib.get_close_matches(name, self.tables, n=1) if isinstance(name, str) else []
+        # What is no text may be a frame, which would be shown with its rows.
+        said = repr(name) if isinstance(name, str) else f"a {type(name).__name__}"
+        raise QueryError(
+            f"{said} is not a registered table" + (f"; did you mean {near[0]!r}?" if near else ""),
+            why=f"registered tables: {', '.join(self.tables) or 'none'}",
+            fix=f'session.register("{name if isinstance(name, str) else "visits"}", data,'
+            " columns={...})",
+        )
 
     def version(self, names: Sequence[str]) -> str | None:
         """The version of the data of all these tables together; None where one has none."""

@@ -262,7 +262,7 @@ def _table_problems(
 
 def _unit_problems(unit: Unit, storage: Mapping[str, Storage]) -> list[str]:
     problems = []
-    if unit.column not in storage:
+    if not isinstance(unit.column, str) or unit.column not in storage:
         problems.append(
             f"the unit's column {unit.column!r} does not exist{_nearest(unit.column, storage)}"
         )
@@ -331,6 +331,8 @@ def _bound(end: object, kind: Type, name: str) -> Any:
             finite = math.isfinite(float(end))
         except OverflowError:
             raise ValueError("a bound is beyond every float") from None
+        except TypeError:  # an array, or a type in place of a value of it
+            raise ValueError("a bound is not a number") from None
         if not finite:
             raise ValueError(f"the bound {end!r} is not finite")
         return end
@@ -352,7 +354,7 @@ def _keys_domain(declared: Keys, kind: Type, name: str) -> Domain:
             found = type_of_value(value)
         except TypeError:
             found = None
-        if found is Type.INT and kind is Type.FLOAT:
+        if found is Type.INT and kind is Type.FLOAT and abs(value) < 2**1023:
             value, found = float(value), Type.FLOAT
         if found is Type.DATE and kind is Type.TIMESTAMP:
             value, found = datetime(value.year, value.month, value.day), Type.TIMESTAMP
@@ -362,6 +364,8 @@ def _keys_domain(declared: Keys, kind: Type, name: str) -> Domain:
             raise ValueError(f"the key {value!r} is not finite")
         if found is Type.INT and not -(2**63) <= value < 2**63:
             raise ValueError(f"the key {value!r} does not fit in 64 bits")
+        if found is Type.TEXT and value.encode(errors="ignore").decode() != value:
+            raise ValueError(f"the key {value!r} has half of a character in it")
         values.append(value)
     if len(set(values)) < len(values) or declared.values.count(None) > 1:
         raise ValueError("a key is listed twice")

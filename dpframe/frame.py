@@ -19,6 +19,7 @@ from dpframe.frontends.polars_arguments import (
     Columns,
     IntoExpr,
     Named,
+    Renaming,
     chosen,
     conditions,
     named_terms,
@@ -99,10 +100,10 @@ class Frame:
         kept = without(columns, self._rows.schema)
         return self._with(self._rows.select(kept), "drop", repr(list(columns))[1:-1])
 
-    def rename(self, mapping: Mapping[str, str]) -> Frame:
+    def rename(self, mapping: Renaming) -> Frame:
         """Give columns other names."""
-        given = renamed(mapping, self._rows.schema)
-        return self._with(self._rows.select(given), "rename", repr(dict(mapping)))
+        given, names = renamed(mapping, self._rows.schema)
+        return self._with(self._rows.select(given), "rename", repr(names))
 
     def drop_nulls(self, subset: Columns | None = None) -> Frame:
         """Leave rows out that have a NULL in one of these columns, or in any column."""

@@ -18,7 +18,7 @@ from dpframe.release.asking import Asking, Said
 from dpframe.release.choice import ballot_of
 from dpframe.release.chosen import Choice, ChoiceOffer, choice_offer, choose
 from dpframe.release.consistency import reconciled
-from dpframe.release.cost import Cost, offer_for, predicted_width
+from dpframe.release.cost import Cost, check_flag, offer_for, predicted_width
 from dpframe.release.explain import explain, explain_contest
 from dpframe.release.kept_keys import with_known_keys
 from dpframe.release.noisy import NoisyParts, PostProcessing, keys_alone
@@ -324,6 +324,7 @@ class Query:
 
     def _settled(self, cost: Cost, fresh: bool) -> Compiled:
         """The query; over the keys that were released before, if its keys are not public."""
+        check_flag("fresh", fresh, "to measure again what was measured before")
         compiled = self._compiled if cost.error_bars else self._compiled.without_bars()
         version = None if fresh or compiled.table.public else self._version()
         if version is None:

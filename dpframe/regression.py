@@ -150,7 +150,9 @@ def _example(table: Table, y: object) -> str:
         for name, domain in table.domains.items()
         if domain.type.is_number and domain.is_bounded and not domain.is_constant
     ]
-    explained = [name for name in fitting if name == y] or fitting[-1:] or ["cost"]
+    explained = (
+        [name for name in fitting if isinstance(y, str) and name == y] or fitting[-1:] or ["cost"]
+    )
     others = [name for name in fitting if name not in explained] or ["age"]
     return _asked(table, (others[0], explained[0]))
 

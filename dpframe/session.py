@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from dpframe.budget.spent import Spent
 from dpframe.catalog import Catalog, terms_of_table
 from dpframe.declare import Keys, Neighbors, Range, Row, Unit
 from dpframe.engines.files import EngineName
-from dpframe.errors import ParameterError, QueryError
+from dpframe.errors import ParameterError
 from dpframe.frame import Frame
 from dpframe.frontends.sql_plans import Plans
 from dpframe.histogram import HistogramQuery
@@ -322,15 +321,7 @@ class Session:
         >>> adults.select(pl.len(), pl.col("age").mean()).release(epsilon=0.5).frame.columns
         ['len', 'age']
         """
-        if name not in self._tables:
-            near = difflib.get_close_matches(str(name), self._tables, n=1)
-            raise QueryError(
-                f"{name!r} is not a registered table"
-                + (f"; did you mean {near[0]!r}?" if near else ""),
-                why=f"registered tables: {', '.join(self._tables) or 'none'}",
-                fix=f'session.register("{name}", data, columns={{...}})',
-            )
-        return Frame.of_table(self._tables[name], self._analysed, self._catalog.described)
+        return Frame.of_table(self._catalog.table(name), self._analysed, self._catalog.described)
 
     def _analysed(
         self,

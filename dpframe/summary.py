@@ -15,6 +15,7 @@ from dpframe.frontends.polars_arguments import (
     Columns,
     IntoExpr,
     Named,
+    Renaming,
     chosen,
     conditions,
     flat,
@@ -85,10 +86,10 @@ class Summary:
         kept = without(columns, self._schema)
         return self._with(self._table.select(kept), "drop", repr(list(columns))[1:-1])
 
-    def rename(self, mapping: Mapping[str, str]) -> Summary:
+    def rename(self, mapping: Renaming) -> Summary:
         """Give columns other names."""
-        given = renamed(mapping, self._schema)
-        return self._with(self._table.select(given), "rename", repr(dict(mapping)))
+        given, names = renamed(mapping, self._schema)
+        return self._with(self._table.select(given), "rename", repr(names))
 
     def drop_nulls(self, subset: Columns | None = None) -> Summary:
         """Leave rows out that have a NULL in one of these columns, or in any column."""
@@ -310,7 +311,13 @@ class Regrouping:
 
 
 def _for_each(given: bool | Sequence[bool], count: int) -> list[bool]:
-    listed = [given] * count if isinstance(given, bool) else list(given)
+    listed = list(given) if isinstance(given, Sequence) else [given] * count
+    if not all(isinstance(each, bool) for each in listed):
+        raise ParameterError(
+            f"{given!r} is no direction",
+            why="each column is sorted up or down: False or True",
+            fix="descending=True, or a list with one for each column",
+        )
     if len(listed) != count:
         raise ParameterError(
             f"{len(listed)} directions for {count} columns",

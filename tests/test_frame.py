@@ -629,6 +629,12 @@ def test_a_table_that_is_not_there(session: dp.Session) -> None:
         session.table("visit")
 
 
+def test_columns_are_renamed_by_a_function_too(visits: dp.Frame) -> None:
+    assert visits.rename(str.upper).columns == [name.upper() for name in visits.columns]
+    found = visits.group_by("ward").len().rename(lambda name: f"{name}_")
+    assert found.release(epsilon=0.1).frame.columns == ["ward_", "len_"]
+
+
 def test_wrong_numbers_of_rows_and_directions(visits: dp.Frame) -> None:
     summary = visits.group_by("ward").agg(pl.len())
     with pytest.raises(dp.ParameterError, match="not a number of rows"):

@@ -80,7 +80,15 @@ def compose(losses: Iterable[Loss], *, delta: Number = 0) -> Composition:
     >>> compose(2 * [Loss.zcdp("0.01")], delta="1e-6").best.theorem
     'zCDP'
     """
-    batch = sum(losses, Loss.none())
+    listed = list(losses) if isinstance(losses, Iterable) else [losses]
+    strange = [type(loss).__name__ for loss in listed if not isinstance(loss, Loss)]
+    if strange:
+        raise ParameterError(
+            f"a {strange[0]} is not a Loss",
+            why="theorems compose what releases cost: release.loss, or a loss that is named",
+            fix="dp.compose([dp.Loss.pure(0.1)] * 50, delta=1e-6), or dp.Loss.zcdp(0.01)",
+        )
+    batch = sum(listed, Loss.none())
     total = exact(delta, "delta")
     if not 0 <= total < 1:
         raise ParameterError(f"delta is {delta}", why="it lies in [0, 1)", fix="delta=1e-6")

@@ -176,11 +176,17 @@ class Ledger:
                 why="an analyst cannot give budgets, to others or anew to themselves",
                 fix=f'owner.as_analyst("{name}", dp.Budget(epsilon=0.5)), on the session of the owner',
             )
-        if not name:
+        if not isinstance(name, str) or not name:
             raise ParameterError(
-                "the analyst has no name",
+                f"the analyst has no name: {name!r}",
                 why="their charges are told from others' by it",
-                fix='for_analyst("ana")',
+                fix='as_analyst("ana", dp.Budget(epsilon=0.5))',
+            )
+        if budget is not None and not isinstance(budget, Budget):
+            raise ParameterError(
+                f"budget={budget!r} is not a Budget",
+                why="a budget says which kind of privacy is promised",
+                fix='as_analyst("ana", dp.Budget(epsilon=0.5))',
             )
         terms = None if budget is None else Account.starting(budget).terms()
         known = self._once("analyst", _text(name), terms)

@@ -24,7 +24,7 @@ def matching(path: str) -> list[str]:
 
 
 def _is_pattern(path: str) -> bool:
-    return any(c in path for c in "*?[") and not Path(path).exists()
+    return any(c in path for c in "*?[") and not _is_file(path)
 
 
 def files_version(files: list[str]) -> str | None:
@@ -43,9 +43,16 @@ def files_version(files: list[str]) -> str | None:
     return "files " + "; ".join(listed)
 
 
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # longer than any name, or with a NUL in it
+        return False
+
+
 def open_files(path: str, found: list[str], engine: EngineName | None) -> Engine:
     """Open files by what their names end in; `path` is what was asked for."""
-    if not found or not all(Path(f).is_file() for f in found):
+    if not found or not all(map(_is_file, found)):
         raise DeclarationError(
             f"no file at {path!r}",
             why="the path must name a Parquet or CSV file, or be a pattern that matches some",

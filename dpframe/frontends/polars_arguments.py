@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -20,23 +21,16 @@ IntoExpr: TypeAlias = pl.Expr | str | bool | int | float | date | None
 Columns: TypeAlias = str | pl.Expr | Iterable[str | pl.Expr]
 """Columns by name or selector."""
 
+Renaming: TypeAlias = Mapping[str, str] | Callable[[str], str]
+"""New names of columns, by their old ones."""
+
 Named: TypeAlias = list[tuple[str, Term]]
 """Terms, each under the name that its column will have."""
 
 
 def terms(given: Any, schema: Schema) -> list[Term]:
     """The terms of one argument: an expression, the name of a column, or a constant."""
-    if isinstance(given, str):
-        given = pl.col(given)
-    if not isinstance(given, pl.Expr):
-        try:
-            given = pl.lit(given)
-        except TypeError:
-            raise QueryError(
-                f"a {type(given).__name__} is no expression",
-                why="methods take Polars expressions, names of columns and constants",
-                fix='pl.col("age") + 1, or "age"',
-            ) from None
+    given = expression(given, pl.col if isinstance(given, str) else pl.lit)
     try:
         return terms_of(given, schema)
     except Unreadable as unreadable:
@@ -46,6 +40,25 @@ def terms(given: Any, schema: Schema) -> list[Term]:
         f"cannot be read: {problem}",
         why="only expressions whose every step is known can be bounded",
         fix="write it with Polars' own functions, on columns that are there",
+    )
+
+
+def expression(given: Any, made: Callable[[Any], pl.Expr] = pl.lit) -> pl.Expr:
+    """An expression as it is; a constant, or the name of a column, as Polars makes one of it."""
+    if isinstance(given, pl.Expr):
+        return given
+    # Polars panics where a decimal is no number.
+    if not isinstance(given, Decimal) or given.is_finite():
+        try:
+            return made(given)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            pass  # raised below, outside the handler
+    raise QueryError(
+        f"a {type(given).__name__} is no expression"
+        if not isinstance(given, str | int | Decimal)
+        else f"{str(given)[:40]!r} is no expression",
+        why="methods take Polars expressions, names of columns and constants",
+        fix='pl.col("age") + 1, or "age"',
     )
 
 
@@ -147,8 +160,8 @@ def conditions(given: Iterable[Any], equal: Mapping[str, Any], schema: Schema) -
     """Predicates, and columns that equal a value: `filter(pl.col("age") > 17, ward="er")`."""
     found = named_terms(given, {}, schema)
     for name, value in equal.items():
-        constant = value if isinstance(value, pl.Expr) else pl.lit(value)
-        found.append((name, Term("eq", (_column(name), *terms(constant, schema)))))
+        constant = terms(expression(value), schema)
+        found.append((name, Term("eq", (_column(name), *constant))))
     return found
 
 
@@ -181,10 +194,18 @@ def without(given: Any, schema: Schema) -> Named:
     return [(name, _column(name)) for name in schema() if name not in dropped]
 
 
-def renamed(mapping: Mapping[str, str], schema: Schema) -> Named:
-    """All columns, some of them under other names."""
-    chosen(list(mapping), schema)
-    return [(mapping.get(name, name), _column(name)) for name in schema()]
+def renamed(given: Renaming, schema: Schema) -> tuple[Named, dict[str, str]]:
+    """All columns, some of them under other names; and which they are."""
+    names = {name: given(name) for name in schema()} if callable(given) else given
+    if not isinstance(names, Mapping) or not all(isinstance(new, str) for new in names.values()):
+        raise QueryError(
+            "the new names are neither a mapping of texts nor a function of the old ones",
+            why="each column that is renamed says what it is called from then on",
+            fix='.rename({"cost": "paid"}), or .rename(str.upper)',
+        )
+    chosen(list(names), schema)
+    every = [(names.get(name, name), _column(name)) for name in schema()]
+    return every, {old: new for old, new in names.items() if old != new}
 
 
 def no_such_column(term: Term, name: str, columns: Iterable[str]) -> QueryError:

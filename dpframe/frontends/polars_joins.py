@@ -9,6 +9,7 @@ import polars as pl
 
 from dpframe.errors import QueryError
 from dpframe.frontends.polars import PrivateRows
+from dpframe.frontends.polars_arguments import flat
 from dpframe.frontends.polars_text import Written
 from dpframe.plan.exprs import Column, Expr
 from dpframe.plan.nodes import GroupRows, Join, Node, Project
@@ -57,9 +58,8 @@ def join_names(
 
 
 def _names(given: Any) -> list[str]:
-    listed = [given] if isinstance(given, str | pl.Expr) else list(given)
     names = []
-    for each in listed:
+    for each in flat([given]):
         plain = isinstance(each, pl.Expr) and each.meta.is_column()
         if not isinstance(each, str) and not plain:
             raise QueryError(
@@ -80,6 +80,12 @@ def joined(
     place: Written,
 ) -> tuple[Node, dict[str, Expr]]:
     """The node of a join, and what each of its columns is called."""
+    if not isinstance(suffix, str) or suffix.encode(errors="ignore").decode() != suffix:
+        raise QueryError(
+            f"suffix={suffix!r} is no text",
+            why="it is added to names that both sides have",
+            fix='suffix="_right"',
+        )
     sides = (_prefixed(left, _LEFT), _prefixed(right, _RIGHT))
     on = tuple((Column(f"{_LEFT}.{a}"), Column(f"{_RIGHT}.{b}")) for a, b in pairs)
     node = Join(*sides, "inner" if how == "cross" else how, on, place=place)

@@ -93,8 +93,7 @@ def binned(
 def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
     """Edges that are numbers or times, else none; whether they fit the value is seen later."""
     listed = isinstance(edges, Sequence) or hasattr(edges, "__array__")
-    # Numbers of numpy become those of Python.
-    each = tuple(e.item() if hasattr(e, "item") else e for e in edges) if listed else ()
+    each = tuple(map(_plain, edges)) if listed and getattr(edges, "ndim", 1) == 1 else ()
     numbers = all(isinstance(e, Real) and not isinstance(e, bool) for e in each)
     if numbers:
         each = tuple(map(of_64_bits, each))
@@ -107,6 +106,11 @@ def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
             fix=edges_fix(place),
         )
     return each
+
+
+def _plain(edge: Any) -> Any:
+    """A number of numpy becomes one of Python; what has several numbers stays as it is."""
+    return edge.item() if hasattr(edge, "item") and not hasattr(edge, "__len__") else edge
 
 
 def pointer(place: Origin | None) -> str:

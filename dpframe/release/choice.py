@@ -27,6 +27,7 @@ from dpframe.plan.domains import Type
 from dpframe.plan.exprs import Call, Column, Expr, Literal
 from dpframe.plan.nodes import Aggregate, Project, aggregate_of
 from dpframe.plan.parts import CodedSum, Part, step_of
+from dpframe.release.cost import check_flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def ballot_of(compiled: Compiled, *, largest: bool) -> Ballot:
     With GROUP BY, the groups are the candidates and the one column that is no key is the score.
     Without, the columns are the candidates, each its own score.
     """
+    check_flag("largest", largest, "the largest scores win, or the smallest")
     why = "a choice is made among candidates that are known beforehand"
     refuse_private(compiled.keys, compiled.private, why)
     if compiled.sets:

@@ -55,18 +55,23 @@ class Cost:
 
     def __post_init__(self) -> None:
         """Refuse what is neither yes nor no."""
-        if not isinstance(self.error_bars, bool):
-            raise ParameterError(
-                f"error_bars={self.error_bars!r} is neither True nor False",
-                why="it says whether a part of the cost may go to error bars",
-                fix="error_bars=False",
-            )
+        check_flag("error_bars", self.error_bars, "a part of the cost may go to error bars")
 
     @property
     def is_said(self) -> bool:
         """Whether any cost was given."""
         given = (self.epsilon, self.rho, self.share, self.error, self.confidence)
         return any(value is not None for value in given)
+
+
+def check_flag(name: str, given: object, says: str) -> None:
+    """Refuse what is neither yes nor no: a text such as "False" would count as yes."""
+    if not isinstance(given, bool):
+        raise ParameterError(
+            f"{name}={given!r} is neither True nor False",
+            why=f"it says whether {says}",
+            fix=f"{name}=True, or {name}=False",
+        )
 
 
 def offer_for(

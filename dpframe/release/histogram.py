@@ -26,6 +26,7 @@ from dpframe.mechanisms import Law
 from dpframe.plan.bins import Wish
 from dpframe.plan.shown import Axis, Levels, Shown
 from dpframe.release.bars import html_bars, text_bars
+from dpframe.release.intervals import checked
 from dpframe.release.ladder import Floats, Whole
 from dpframe.release.noisy import Mixed
 from dpframe.release.nonnegative import nearest_counts
@@ -172,10 +173,8 @@ class Histogram(Release):
     # --- errors ----------------------------------------------------------------------------------
 
     def _bounds(self, confidence: float = CONFIDENCE) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        if confidence in self._intervals:
+        if checked(confidence) in self._intervals:
             return self._intervals[confidence]
-        if not isinstance(confidence, float | int) or not 0 < confidence < 1:
-            return super()._bounds(confidence)  # which refuses it
         found = {}
         for name, rectangles in self._sums.items():
             halves = np.tile(self._half_widths(rectangles, confidence), self._groups)
@@ -297,7 +296,7 @@ class Histogram(Release):
         better, and the cells were made to agree with it.
         """
         titles = [axis.title for axis in self._axes]
-        if len(titles) != 2 or column not in titles:
+        if len(titles) != 2 or not isinstance(column, str) or column not in titles:
             raise ParameterError(
                 f"{column!r} is not one of the two columns of a plane",
                 why=f"the columns of this histogram are {', '.join(titles) or 'not the same'}",

@@ -53,6 +53,17 @@ from dpframe.release.unsure import Watched, ends_of, farthest, watch
 from dpframe.release.windows import ROW
 
 
+def checked(confidence: float) -> float:
+    """A probability, or an error."""
+    if isinstance(confidence, float | int) and 0 < confidence < 1:
+        return confidence
+    raise ParameterError(
+        f"confidence={confidence!r} is not between 0 and 1",
+        why="an interval covers the noise-free answer with this probability",
+        fix="intervals(0.95)",
+    )
+
+
 @np.errstate(over="ignore", invalid="ignore")  # of what lies beyond the largest float
 def intervals(
     parts: NoisyParts, finished: pl.DataFrame, confidence: float, source: Source
@@ -61,12 +72,6 @@ def intervals(
 
     The ends of a day are in days since 1970, those of an instant in microseconds.
     """
-    if not isinstance(confidence, float | int) or not 0 < confidence < 1:
-        raise ParameterError(
-            f"confidence={confidence!r} is not between 0 and 1",
-            why="an interval covers the noise-free answer with this probability",
-            fix="intervals(0.95)",
-        )
     if all(law is None for law in parts.laws):
         return {name: _without_noise(finished, name) for name in noisy_columns(parts, finished)}
     exact = single_parts(parts)

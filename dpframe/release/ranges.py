@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
+from datetime import date
+from numbers import Number
 from statistics import NormalDist
 from typing import Any
 
@@ -182,7 +185,8 @@ def _edge(edges: Sequence[Any], value: Any, default: int) -> int:
     if value is None:
         return default
     # An even cut may end in ...0000001, and nobody writes that.
-    near = [i for i, edge in enumerate(edges) if edge == value or _is_close(edge, value)]
+    written = isinstance(value, Number | date)  # arrays and expressions compare in other ways
+    near = [i for i, e in enumerate(edges) if written and (e == value or _is_close(e, value))]
     if len(near) != 1:
         raise ParameterError(
             f"{value!r} is not an edge of the bins",
@@ -194,4 +198,5 @@ def _edge(edges: Sequence[Any], value: Any, default: int) -> int:
 
 def _is_close(edge: Any, value: Any) -> bool:
     numbers = isinstance(edge, int | float) and isinstance(value, int | float)
-    return numbers and math.isclose(edge, value, rel_tol=1e-12, abs_tol=1e-300)
+    finite = numbers and abs(value) <= sys.float_info.max
+    return finite and math.isclose(edge, value, rel_tol=1e-12, abs_tol=1e-300)

@@ -18,7 +18,7 @@ from dpframe.plan.nodes import aggregate_of, listed, place_in_list
 from dpframe.plan.parts import RankedCells
 from dpframe.release.columns import bare_columns
 from dpframe.release.display import html_table, text_table
-from dpframe.release.intervals import intervals, redraws
+from dpframe.release.intervals import checked, intervals, redraws
 from dpframe.release.lists import with_lists
 from dpframe.release.noisy import NoisyParts, finish
 from dpframe.release.windows import ROW
@@ -99,7 +99,7 @@ class Release:
 
     def _bounds(self, confidence: float = CONFIDENCE) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Per noisy column, the ends of its intervals; the same ones whenever they are asked."""
-        if confidence not in self._intervals:
+        if checked(confidence) not in self._intervals:
             found = intervals(self._parts, self._finished, confidence, self._source)
             self._intervals[confidence] = found
         return self._intervals[confidence]
