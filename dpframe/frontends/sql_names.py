@@ -126,7 +126,9 @@ def _check_alias(node: exp.Expression, text: str) -> None:
 def _schema(tables: tuple[tuple[str, tuple[str, ...]], ...]) -> MappingSchema:
     """The columns of tables, as sqlglot wants them; it takes a while to build."""
     columns: dict[str, object] = {
-        name: {c: "UNKNOWN" for c in found if c != "*"} for name, found in tables
+        # A table has at least one column for sqlglot, though maybe none that can be read.
+        name: dict.fromkeys((c for c in found if c != "*"), "UNKNOWN") or {RESERVED: "UNKNOWN"}
+        for name, found in tables
     }
     return MappingSchema(columns, dialect="duckdb")
 
