@@ -326,8 +326,8 @@ class Query:
         """The query; over the keys that were released before, if its keys are not public."""
         check_flag("fresh", fresh, "to measure again what was measured before")
         compiled = self._compiled if cost.error_bars else self._compiled.without_bars()
-        version = None if fresh or compiled.table.public else self._version()
-        if version is None:
+        version = self._version()  # also where it is not used: before a charge, files must be there
+        if version is None or fresh or compiled.table.public:
             return compiled
         return with_few_keys(with_known_keys(compiled, self._asking.ledger.find, version))
 

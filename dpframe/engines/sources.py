@@ -17,7 +17,7 @@ from dpframe.engines.polars import PolarsEngine
 from dpframe.engines.relations import require_sound
 from dpframe.engines.sandbox import in_their_types, locked, opened, sandbox
 from dpframe.engines.steady import is_steady
-from dpframe.errors import DeclarationError, ParameterError
+from dpframe.errors import DeclarationError, EngineError, ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
     """
     if isinstance(data, str | Path):
         files = matching(str(data))  # those that are opened, whatever a pattern matches later
-        return Opened(engine_for(data, engine, files), lambda: files_version(files))
+        return Opened(engine_for(data, engine, files), lambda: _version_of_files(files))
     if isinstance(data, pl.DataFrame):
         data = data.clone()  # its owner may add rows or columns to it in place
     found = engine_for(data, engine)
@@ -47,6 +47,19 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
         return Opened(found, lambda: _version_of_lazy(token, read))
     mutable = type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb", "pandas")
     return Opened(found, lambda: None if mutable else token)
+
+
+def _version_of_files(files: list[str]) -> str:
+    """The version of files; it is asked for before a charge, which those that are gone would waste."""
+    version = files_version(files)
+    if version is None:
+        raise EngineError(
+            "a file of the table is not where it was",
+            why=f"{', '.join(files[:3])}{', ...' if len(files) > 3 else ''}: one is gone, or cannot be"
+            " read any more; nothing was spent",
+            fix="put it back, or register the files that there are in a new session",
+        )
+    return version
 
 
 def _version_of_lazy(token: str, files: list[str] | None) -> str | None:
