@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from dpframe.aggregates.compile import compile_plan, tables_of
 from dpframe.budget.budget import Budget
@@ -17,7 +16,7 @@ from dpframe.budget.spent import Spent
 from dpframe.catalog import Catalog, terms_of_table
 from dpframe.declare import Keys, Neighbors, Range, Row, Unit
 from dpframe.engines.files import EngineName
-from dpframe.errors import ParameterError
+from dpframe.errors import LedgerError, ParameterError
 from dpframe.frame import Frame
 from dpframe.frontends.sql_plans import Plans
 from dpframe.histogram import HistogramQuery
@@ -77,7 +76,7 @@ class Session:
                 why="each query costs one share of this many",
                 fix="dp.Session(budget, queries=20)",
             )
-        self._ledger = Ledger.open(None if ledger is None else Path(ledger), budget)
+        self._ledger = Ledger.open(ledger, budget)
         self._own_budget = self._ledger.budget
         self._queries = queries
         self._catalog = Catalog()
@@ -382,5 +381,20 @@ class Session:
         return view
 
     def __repr__(self) -> str:
-        tables = ", ".join(self._tables) or "no tables"
-        return f"<Session: {tables}; {self._ledger}>"
+        try:
+            left = str(self._ledger)
+        except LedgerError as error:  # closed, perhaps: it can be looked at all the same
+            left = error.what
+        return f"<Session: {', '.join(self._tables) or 'no tables'}; {left}>"
+
+    def __copy__(self) -> Session:
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise ParameterError(
+            "a session is not pickled, and there is no deep copy of it",
+            why="it holds the data and the way to its ledger, which are of this process",
+            fix="dp.Session(budget, ledger=...) on the same file: processes share what is left",
+        )

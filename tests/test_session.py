@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -601,3 +603,56 @@ def test_a_column_that_can_only_be_zero_is_answered(
     assert opened.sql(f"SELECT k, {asked[7:]} GROUP BY k", epsilon=1).frame.height == 2
     winner = "SELECT k FROM t GROUP BY k ORDER BY SUM(x) DESC LIMIT 1"
     assert opened.sql(winner, epsilon=1).item() in ("a", "b")
+
+
+def test_a_closed_session_can_be_looked_at_and_says_how_to_go_on(tmp_path: Path) -> None:
+    with dp.Session(dp.Budget(epsilon=1), ledger=tmp_path / "a.ledger") as session:
+        session.register("t", pl.DataFrame({"x": [1]}))
+    assert "t; ledger" in repr(session)
+    assert "is closed" in repr(session)
+    with pytest.raises(dp.LedgerError, match=r"dp\.Session\(budget, ledger=\.\.\.\)"):
+        session.sql("SELECT COUNT(*) FROM t", epsilon=0.1)
+
+
+def test_sessions_and_releases_say_what_travels_between_processes_instead() -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", pl.DataFrame({"x": [1]}))
+    release = session.sql("SELECT COUNT(*) AS n FROM t", epsilon=0.1)
+    for each, instead in ((session, "ledger="), (release, r"release\.frame")):
+        with pytest.raises(dp.ParameterError, match=instead):
+            pickle.dumps(each)
+    with pytest.raises(dp.ParameterError, match="deep copy"):
+        copy.deepcopy(session)
+    assert copy.copy(session).sql("SELECT COUNT(*) AS n FROM t").reused
+    for other in (copy.copy(release), copy.deepcopy(release)):
+        assert other.intervals(0.9).equals(release.intervals(0.9))
+
+
+@pytest.mark.parametrize("wrong", [b"x", 5, "a\0b", "a" * 5_000])
+def test_what_is_no_path_is_no_ledger(wrong: Any) -> None:
+    with pytest.raises(dp.LedgerError, match="cannot be the path of a ledger"):
+        dp.Session(dp.Budget(epsilon=1), ledger=wrong)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_file_that_is_gone_costs_nothing(tmp_path: Path, engine: Any, fresh: bool) -> None:
+    place = tmp_path / "t.parquet"
+    pl.DataFrame({"x": [1, 2]}).write_parquet(place)
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", place, engine=engine)
+    place.unlink()
+    with pytest.raises(dp.EngineError, match="not where it was"):
+        session.sql("SELECT COUNT(*) AS n FROM t", epsilon=0.1, fresh=fresh)
+    assert session.spent.epsilon == 0
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_table_without_a_readable_column_is_counted(engine: Any) -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("lists", pl.DataFrame({"x": [[1], [2]]}), engine=engine)
+    session.register("t", pl.DataFrame({"x": [1, 2]}), engine=engine)
+    for table in ("lists", "t"):  # beside others, too
+        assert session.sql(f"SELECT COUNT(*) AS n FROM {table}", epsilon=0.1).frame.columns == ["n"]
+    with pytest.raises(dp.QueryError, match="cannot be used"):
+        session.sql("SELECT COUNT(x) FROM lists", epsilon=0.1)

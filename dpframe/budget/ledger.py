@@ -20,7 +20,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpframe.budget.account import Account, room_of
@@ -29,12 +28,12 @@ from dpframe.budget.chain import Entry
 from dpframe.budget.filters import Filter
 from dpframe.budget.inspection import Verification, charges_frame, verify_entries
 from dpframe.budget.ledger_errors import (
-    check_place,
     decoded,
     missing,
     no_budget,
     other_budget,
     other_terms,
+    place_of,
     title,
 )
 from dpframe.budget.loss import Loss
@@ -107,8 +106,7 @@ class Ledger:
         """
         if path is None:
             return cls(Storage.in_memory(_opening(budget, "a ledger in memory")))
-        place = Path(os.path.realpath(path))
-        check_place(place)
+        place = place_of(path)
         if not place.exists():
             if read_only:
                 raise missing(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,8 +44,24 @@ def title(path: Path | None) -> str:
     return "the ledger in memory" if path is None else f"ledger {str(path)!r}"
 
 
-def check_place(place: Path) -> None:
-    """Refuse a path where no ledger can be."""
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """Where a ledger is, links followed, or an error if none can be there."""
+    try:
+        place = Path(os.path.realpath(path))
+        place.exists()  # which names that no file can have are not
+    except (OSError, TypeError, ValueError) as error:
+        problem = type(error).__name__
+    else:
+        _check_place(place)
+        return place
+    raise LedgerError(
+        f"{str(path)[:80]!r} cannot be the path of a ledger ({problem})",
+        why="a ledger is one file, with a name that files can have, in a folder that can be read",
+        fix='ledger="visits.ledger"',
+    )
+
+
+def _check_place(place: Path) -> None:
     if place.is_dir():
         raise LedgerError(
             f"{str(place)!r} is a folder",
@@ -148,7 +165,9 @@ def moved(path: Path | None) -> LedgerError:
 def closed(path: Path | None) -> LedgerError:
     """Make the error for a ledger used after `close`."""
     return LedgerError(
-        f"{title(path)} is closed", why="its owner closed it", fix="open it again: Ledger.open(...)"
+        f"{title(path)} is closed",
+        why="its owner closed it",
+        fix="dp.Session(budget, ledger=...) opens a file again, where it stopped",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -60,6 +60,21 @@ class Release:
         found = copy.copy(self)
         found.learned, found.loss = learned, loss
         return found
+
+    def __copy__(self) -> Release:
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __deepcopy__(self, _: object) -> Release:
+        return copy.copy(self)  # nothing of a release changes
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise ParameterError(
+            "a release is not pickled",
+            why="it draws its noise again for the error bars that are asked of it, in this process",
+            fix="release.frame, or release.intervals(0.95): a frame with error bars",
+        )
 
     @property
     def frame(self) -> pl.DataFrame:
