@@ -14,7 +14,7 @@ from dpframe.engines.base import Engine, measured, request_for
 from dpframe.errors import InternalError, ParameterError, QueryError
 from dpframe.plan.domains import Domain
 from dpframe.plan.nodes import list_name
-from dpframe.release.asking import Asking, Said
+from dpframe.release.asking import Asking, Said, keep
 from dpframe.release.choice import ballot_of
 from dpframe.release.chosen import Choice, ChoiceOffer, choice_offer, choose
 from dpframe.release.consistency import reconciled
@@ -185,17 +185,16 @@ class Query:
             note = "the table is public: exact, at no cost"
             parts = NoisyParts(compiled, offer.layout, offer.laws, exact)
             return Release(parts, offer.loss, self._asking.source, note=note)
+        was = self._version()
         charge = self._asking.ledger.charge(
             offer.loss, asked=self._asked, mechanism=offer.mechanism, scale=offer.scales
         )
-        version = self._version()
         source = self._asking.source
         compiled = offer.choose(compiled, self._engine, source)
         note = offer.note or self._promised_note(compiled, cost, offer)
         note = f"{note}; cost: {offer.loss}" if note else ""
         parts = NoisyParts(compiled, offer.layout, offer.laws, self._noisy(compiled, offer))
-        if version is not None and self._version() == version:  # it did not change meanwhile
-            charge.store({**offer.kept(compiled, version), **kept_parts(parts, version)})
+        keep(charge, self._version, was, lambda v: offer.kept(compiled, v) | kept_parts(parts, v))
         return Release(reconciled(parts), offer.loss, source, note=note)
 
     # --- of ways to answer one question ----------------------------------------------------------
@@ -280,13 +279,12 @@ class Query:
     def _winners(self, contest: Contest, choice: ChoiceOffer) -> Release:
         """Charge, then choose."""
         source, loss = self._asking.source, choice.loss
+        was = self._version()
         charge = self._asking.ledger.charge(
             loss, asked=self._asked, mechanism=choice.name, scale=choice.scale
         )
-        version = self._version()
         winners = contest.hold(self._engine, choice, source)
-        if version is not None and self._version() == version:
-            charge.store(contest.kept(winners, choice, version))
+        keep(charge, self._version, was, lambda v: contest.kept(winners, choice, v))
         note = f"{contest.note(choice)}; cost: {loss}"
         return Release(contest.released(winners), loss, source, note=note)
 

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import dpframe as dp
+from dpframe.budget.ledger import Ledger
 from dpframe.engines.base import Engine
 from dpframe.mechanisms import Law
 
@@ -645,6 +646,38 @@ def test_a_file_that_is_gone_costs_nothing(tmp_path: Path, engine: Any, fresh: b
     with pytest.raises(dp.EngineError, match="not where it was"):
         session.sql("SELECT COUNT(*) AS n FROM t", epsilon=0.1, fresh=fresh)
     assert session.spent.epsilon == 0
+
+
+@pytest.mark.parametrize("gone", ["file", "space"])
+@pytest.mark.parametrize(
+    "asked",
+    ["SELECT COUNT(*) AS n FROM t", "SELECT x FROM t GROUP BY x ORDER BY COUNT(*) DESC LIMIT 1"],
+)
+def test_an_answer_that_is_paid_for_is_given_though_it_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, gone: str
+) -> None:
+    place = tmp_path / "t.parquet"
+    pl.DataFrame({"x": [1, 2]}).write_parquet(place)
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", place, columns={"x": dp.Keys([1, 2])})
+    measure = Engine.measure
+
+    def measured(engine: Engine, request: Any) -> Any:
+        found = measure(engine, request)
+        place.unlink()
+        return found
+
+    def full(*_: object) -> None:
+        raise dp.LedgerError("the disk is full", why="of other files", fix="free some space")
+
+    if gone == "file":
+        monkeypatch.setattr(Engine, "measure", measured)
+    else:
+        monkeypatch.setattr(Ledger, "_store", full)
+    release = session.sql(asked, epsilon=0.25)
+    assert release.frame.height == 1
+    assert str(release.loss) == "epsilon 0.25"
+    assert session.spent.epsilon == Fraction(1, 4)
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpframe.budget.budget import Budget
-from dpframe.budget.ledger import Ledger
+from dpframe.budget.ledger import Charge, Ledger
 from dpframe.budget.loss import Loss
-from dpframe.errors import ParameterError, QueryError
+from dpframe.errors import EngineError, LedgerError, ParameterError, QueryError
 from dpframe.mechanisms import Source
 from dpframe.release.cost import Cost
 
@@ -56,3 +58,19 @@ class Said:
                 why=f"the statement itself has OPTIONS(delta = {float(self.delta):g})",
                 fix="declare the keys with dp.Keys([...]), or allow more delta",
             )
+
+
+def keep(
+    charge: Charge,
+    version: Callable[[], str | None],
+    was: str | None,
+    found: Callable[[str], Mapping[str, bytes]],
+) -> None:
+    """Store what was found beside its charge, if the data is still of the version that it had.
+
+    Where that fails, because a file is gone by now or the disk is full, the answer is given all the
+    same: it is paid for. Asked again, it is measured again.
+    """
+    with suppress(EngineError, LedgerError):
+        if was is not None and version() == was:
+            charge.store(found(was))
