@@ -23,6 +23,7 @@ from dpframe.release.cost import (
     single_cost,
     takes_gaussian,
 )
+from dpframe.release.display import plain
 
 Mechanism = PermuteAndFlip | ExponentialMechanism | PeeledTopK | TopK
 
@@ -166,11 +167,11 @@ class Choice:
         )
 
     def __repr__(self) -> str:
-        rows = [", ".join(map(str, row)) for row in self.frame.iter_rows()]
+        rows = [", ".join(map(plain, map(str, row))) for row in self.frame.iter_rows()]
         return "\n".join([*(f"{i + 1}. {row}" for i, row in enumerate(rows)), self._caption()])
 
     def _repr_html_(self) -> str:
-        rows = (", ".join(map(str, row)) for row in self.frame.iter_rows())
+        rows = (", ".join(map(plain, map(str, row))) for row in self.frame.iter_rows())
         items = "".join(f"<li>{html.escape(row)}</li>" for row in rows)
         return f"<ol>{items}</ol><div style='font-size:11px;opacity:.7'>{html.escape(self._caption())}</div>"
 

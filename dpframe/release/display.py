@@ -27,20 +27,35 @@ def number(value: float, error: float) -> str:
 
     >>> number(1234.5678, 12.3), number(0.123456, 0.002), number(7, 3.0)
     ('1,235', '0.1235', '7')
+    >>> number(-0.02, 1.0), number(3.64e-20, 2e-22), number(0.0, 2e-22)
+    ('0.0', '3.640e-20', '0')
     """
     if not math.isfinite(value):
         return "unknown"
     if isinstance(value, int):
         return f"{value:,}"
     if not math.isfinite(error) or error <= 0:
-        return f"{value:,.6g}"
+        return _unsigned_zero(f"{value:,.6g}")
     digits = max(0, 1 - math.floor(math.log10(error)))
     if error >= 10 or (error.is_integer() and value.is_integer()):
         digits = 0
-    return f"{value:,.{min(digits, 12)}f}"
+    if digits <= _MOST_DIGITS:
+        return _unsigned_zero(f"{value:,.{digits}f}")
+    if value == 0:
+        return "0"
+    return f"{value:.{max(0, digits + math.floor(math.log10(abs(value))))}e}"
 
 
-def _plain(text: str) -> str:
+_MOST_DIGITS = 12
+"""Digits behind the point; what is smaller is written with an exponent."""
+
+
+def _unsigned_zero(text: str) -> str:
+    """Nothing below 0 is left of a number that is rounded to 0."""
+    return text.removeprefix("-") if not text.strip("-0.,") else text
+
+
+def plain(text: str) -> str:
     """Text that cannot break out of its line or colour a terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
@@ -73,7 +88,7 @@ def _cells(
 def _without_error(value: object) -> str:
     if value is None:
         return "NULL"
-    return number(value, 0) if isinstance(value, float) else _plain(str(value))
+    return number(value, 0) if isinstance(value, float) else plain(str(value))
 
 
 def _cell(value: float | date | None, low: float, high: float) -> str:
@@ -126,7 +141,7 @@ def text_table(
     found, cells, numeric = _cells(frame, bounds, most_rows)
     columns = [*cells, *map(list, beside.values())]
     numeric += [False for _ in beside]
-    names = [_plain(name) for name in (*found, *beside)]
+    names = [plain(name) for name in (*found, *beside)]
     widths = [
         max([len(name), *map(len, cells)]) for name, cells in zip(names, columns, strict=True)
     ]
@@ -164,7 +179,7 @@ def html_table(
     sides = ["right" if right else "left" for right in numeric]
     head = "".join(
         f'<th style="text-align:{side};padding:4px 12px;border-bottom:2px solid currentColor">'
-        f"{html.escape(_plain(name))}</th>"
+        f"{html.escape(plain(name))}</th>"
         for name, side in zip((*names, *beside), (*sides, *("left",) * len(beside)), strict=True)
     )
     further = list(zip(*beside.values(), strict=True)) or [()] * frame.height

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import dpframe as dp
+from dpframe.release.display import number
 
 HOSTILE = ["<script>alert(1)</script>", "a & b ± 3", "\x1b[31mred", "new\nline", "|", '"', "NULL"]
 DATA = pl.DataFrame(
@@ -257,6 +258,24 @@ def test_hostile_names_and_keys_cannot_break_out_of_a_terminal() -> None:
     assert "new\\nline" in shown
     assert "two\\nlines" in shown
     assert "\x1b[31mred" in found.frame["<b>h"].to_list(), "the data is as it was declared"
+
+
+def test_hostile_candidates_cannot_break_out_of_a_terminal_either() -> None:
+    session = dp.Session(dp.Budget(epsilon=1000))
+    session.register("t", DATA, columns=COLUMNS)
+    chosen = session.select('SELECT "<b>h", COUNT(*) FROM t GROUP BY 1', k=len(HOSTILE), epsilon=1)
+    assert len(str(chosen).splitlines()) == len(HOSTILE) + 1
+    assert "\x1b" not in str(chosen)
+    assert "\x1b" not in chosen._repr_html_()
+
+
+def test_nothing_is_shown_as_minus_0() -> None:
+    shown = str(release("SELECT -0.0 * COUNT(*) AS zero, -COUNT(*) / 1e15 AS least FROM t"))
+    assert re.search(r"(?<![\d.])-0(?![.\d])", shown) is None
+    assert re.search(r"-2\.\d+e-13 ± \d\.\de-15", shown)
+    for value, error in ((-0.3, 50.0), (-0.0, 1.0), (-0.0, 0.0), (-0.04, 2.0), (-1e-30, 1e-3)):
+        assert not number(value, error).startswith("-")
+    assert number(-0.06, 0.1) == "-0.06"
 
 
 def test_null_is_shown_as_null() -> None:
