@@ -283,7 +283,8 @@ def bounded(call: AggregateCall, found: Typed, scope: Scope) -> Typed:
 
 
 def _unbounded_columns(expr: Expr, scope: Scope) -> list[str]:
-    return [c for c in columns_of(expr) if not scope.columns[c].is_bounded]
+    found = [c for c in columns_of(expr) if not scope.columns[c].is_bounded]
+    return [c for c in found if scope.columns[c].type is not Type.TEXT]  # which takes no range
 
 
 def _unbounded_reason(expr: Expr, scope: Scope) -> str:

@@ -548,6 +548,9 @@ SELECT SUM(age) IGNORE NULLS FROM visits
 --! UnboundedError 1:8 | has no bounds | SUM(weight)
 SELECT SUM(weight) FROM visits
 ;
+--! UnboundedError 1:8 | bound it in the query | SUM(TRY_CAST(name AS INT))
+SELECT SUM(TRY_CAST(name AS INT)) FROM visits
+;
 --! UnboundedError 1:8 | no range is declared for weight | AVG(weight + 1)
 SELECT AVG(weight + 1) FROM visits
 ;
