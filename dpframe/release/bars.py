@@ -7,6 +7,7 @@ import math
 import numpy as np
 import polars as pl
 
+from dpframe.plan.functions.base import column
 from dpframe.release.display import Bounds, html_table, text_table
 
 _MOST_ROWS = 60
@@ -40,10 +41,10 @@ def _readable(frame: pl.DataFrame, bounds: Bounds) -> pl.DataFrame:
     shorter = []
     for name, kind in frame.schema.items():
         if kind.is_float() and name not in bounds:
-            steps = frame[name].unique().sort().diff().drop_nulls()
+            steps = frame[name].alias("value").unique().sort().diff().drop_nulls()
             finest = float(steps.min() or 1)  # type: ignore[arg-type]
             digits = min(12, max(1, 2 - math.floor(math.log10(finest))))
-            shorter.append(pl.col(name).round(digits))
+            shorter.append(column(name).round(digits))
     return frame.with_columns(shorter)
 
 

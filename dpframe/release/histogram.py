@@ -24,6 +24,7 @@ from dpframe.bounds.rows import Stored
 from dpframe.errors import ParameterError
 from dpframe.mechanisms import Law
 from dpframe.plan.bins import Wish
+from dpframe.plan.functions.base import exactly
 from dpframe.plan.shown import Axis, Levels, Shown
 from dpframe.release.bars import html_bars, text_bars
 from dpframe.release.intervals import checked
@@ -91,7 +92,7 @@ class Histogram(Release):
         cells = max(1, found._plane.cells)
         found._groups = rows.height // cells
         by = shown.by if found._axes else ()
-        found._heads = found._finished.select(*by, ROW)[::cells]
+        found._heads = found._finished.select(*exactly(by), ROW)[::cells]
         found._sums = {shown.count: every_cell(found._plane.shape)}
         if shown.wish.cumulative:
             name = shown.wish.cumulative_name
@@ -165,8 +166,8 @@ class Histogram(Release):
                 values = np.maximum(values, 0)
             columns.append(_whole(name, values))
         self._finished = self._finished.with_columns(columns).select(
-            *(c for c in self._finished.columns if c != ROW),
-            *(c.name for c in columns if c.name not in self._finished.columns),
+            *exactly(c for c in self._finished.columns if c != ROW),
+            *exactly(c.name for c in columns if c.name not in self._finished.columns),
             ROW,
         )
 
@@ -309,7 +310,7 @@ class Histogram(Release):
         rows = np.arange(self._every.height).reshape(self._groups, n, m)
         first = rows[:, :, 0] if own == 0 else rows[:, 0, :]
         names = (*self._shown.by, *self._axes[own].columns, ROW)
-        return self._with(self._every[first.ravel()].select(names), rectangles)
+        return self._with(self._every[first.ravel()].select(exactly(names)), rectangles)
 
     def _refuse_unknown(self, asked: Mapping[str, Any]) -> None:
         titles = [axis.title for axis in self._axes]

@@ -111,7 +111,7 @@ def _exact(
 
 def _without_noise(finished: pl.DataFrame, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Both ends are the value; NaN where there is none."""
-    values = finished[name].to_physical().cast(pl.Float64).to_numpy()
+    values = _floats(finished, name)
     return values, values
 
 
@@ -138,7 +138,7 @@ def _redrawn(
     for name in names:
         low, high = (np.concatenate([empty, *ends[name]]) for ends in (lows, highs))
         # What was chosen need not lie in it, nor what was cut off at the end of what is possible.
-        value = finished[name].to_physical().cast(pl.Float64).to_numpy()
+        value = _floats(finished, name)
         found[name] = np.fmin(low, value), np.fmax(high, value)
     return found
 
@@ -268,7 +268,13 @@ class _Redrawn:
         return not_refuted(low, high, scores, tail)
 
     def _column(self, frame: pl.DataFrame, name: str) -> Table:
-        return frame[name].to_physical().cast(pl.Float64).to_numpy().reshape(self._shape)
+        return _floats(frame, name).reshape(self._shape)
+
+
+def _floats(frame: pl.DataFrame, name: str) -> np.ndarray:
+    # By another name: methods of a series called "^a$" look for the columns of that pattern.
+    found: np.ndarray = frame[name].alias("value").to_physical().cast(pl.Float64).to_numpy()
+    return found
 
 
 def redraws(parts: NoisyParts, draws: int, source: Source) -> pl.DataFrame:

@@ -33,6 +33,7 @@ from dpframe.engines import windows as engine
 from dpframe.mechanisms import Source
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, WindowCall
+from dpframe.plan.functions.base import exactly
 from dpframe.plan.nodes import Aggregate, Filter, Limit, Node, Regroup, Sort, Window
 from dpframe.release.above import noisy_below, reads
 from dpframe.release.bent import ADDED, bent_below, farthest_values, is_bent
@@ -389,9 +390,9 @@ def _attached(
 ) -> pl.DataFrame:
     """Columns of the other table, row for row; NULL where it has no such row."""
     if not by:
-        return other.select(columns)[[0] * rows.height]
-    picked = other.select(*by, *columns)
+        return other.select(exactly(columns))[[0] * rows.height]
+    picked = other.select(*by, *exactly(columns))
     found = rows.select(by).join(
         picked, on=list(by), how="left", nulls_equal=True, maintain_order="left"
     )
-    return found.select(columns)
+    return found.select(exactly(columns))

@@ -21,6 +21,7 @@ from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.errors import InternalError
 from dpframe.mechanisms import Law, MeasuredQuantiles, ModeSelection, Source
 from dpframe.plan.domains import Domain, Type
+from dpframe.plan.functions.base import column, exactly
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import (
     GROUPING,
@@ -279,25 +280,25 @@ class PostProcessing:
                 below = self.domains(node.parent)
                 staging = Staging()
                 exprs = [(n, staging.rewrite(typed(e, below).expr)) for n, e in node.columns]
-                columns = [polars_of(e, pl.col).alias(n) for n, e in exprs]
+                columns = [polars_of(e, column).alias(n) for n, e in exprs]
                 return (
-                    with_stages(rows.lazy(), staging.stages, pl.col)
+                    with_stages(rows.lazy(), staging.stages, column)
                     .select(*columns, cs.starts_with(ROW))
                     .collect(engine="in-memory")
                 )
             case Filter():
                 staging = Staging()
                 predicate = condition(node.predicate, self.domains(node.parent)).expr
-                kept = polars_of(staging.rewrite(predicate), pl.col)
+                kept = polars_of(staging.rewrite(predicate), column)
                 found = (
-                    with_stages(rows.lazy(), staging.stages, pl.col)
+                    with_stages(rows.lazy(), staging.stages, column)
                     .filter(kept)
                     .collect(engine="in-memory")
                 )
                 return found.drop(cs.starts_with(STAGED))
             case Sort():
                 return rows.sort(
-                    [key.column.name for key in node.by],
+                    exactly(key.column.name for key in node.by),
                     descending=[key.descending for key in node.by],
                     nulls_last=[key.nulls_last for key in node.by],
                     maintain_order=True,

@@ -106,10 +106,8 @@ class Release:
                     name += "_"
                 taken.add(name)
                 ends_of[shown, end] = name
-                series = pl.Series(name, values, nan_to_null=True)
-                if place is not None:
-                    series = series.alias(place_in_list(name, place[1]))
-                columns.append(_as_kind(series, column.dtype))
+                series = _as_kind(pl.Series(values, nan_to_null=True), column.dtype)
+                columns.append(series.alias(place_in_list(name, place[1]) if place else name))
         return with_lists(pl.DataFrame(columns))
 
     def _bounds(self, confidence: float = CONFIDENCE) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -129,7 +127,7 @@ class Release:
         halves = {name: _half(low, high) for name, (low, high) in self._bounds().items()}
         schema = self._flat.schema
         found = self._flat.with_columns(
-            _as_duration(pl.Series(name, half), schema[name]) for name, half in halves.items()
+            _as_duration(pl.Series(half), schema[name]).alias(name) for name, half in halves.items()
         )
         bare = bare_columns(self._parts)
         return with_lists(found.with_columns(pl.lit(None).alias(name) for name in bare))

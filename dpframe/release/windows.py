@@ -13,6 +13,7 @@ from dpframe.bounds.windows import Looked, regrouped, window_of
 from dpframe.engines import windows as engine
 from dpframe.engines.polars_exprs import polars_of, with_stages
 from dpframe.plan.domains import Domain
+from dpframe.plan.functions.base import column, exactly
 from dpframe.plan.nodes import Regroup, Window, chain
 from dpframe.plan.stages import Staging
 
@@ -124,6 +125,6 @@ def _with_values(rows: pl.DataFrame, columns: Mapping[str, Typed]) -> pl.DataFra
     """The rows with columns of these names beside them."""
     staging = Staging()
     exprs = {name: staging.rewrite(found.expr) for name, found in columns.items()}
-    staged = with_stages(rows.lazy(), staging.stages, pl.col)
-    staged = staged.with_columns(polars_of(e, pl.col).alias(name) for name, e in exprs.items())
-    return staged.select(*rows.columns, *columns).collect(engine="in-memory")
+    staged = with_stages(rows.lazy(), staging.stages, column)
+    staged = staged.with_columns(polars_of(e, column).alias(name) for name, e in exprs.items())
+    return staged.select(*exactly(rows.columns), *columns).collect(engine="in-memory")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -182,6 +182,11 @@ def column(name: str) -> pl.Expr:
     """A Polars column by its exact name: `pl.col("^a$")` would be column a, and "*" all of them."""
     is_pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
     return cs.by_name(name).as_expr() if is_pattern else pl.col(name)
+
+
+def exactly(names: Iterable[str]) -> list[pl.Expr]:
+    """Polars columns to select or sort by, by their exact names."""
+    return [column(name) for name in names]
 
 
 # --- intervals ----------------------------------------------------------------------------------
