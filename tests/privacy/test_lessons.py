@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import random
+from datetime import date
 from typing import Any
 
 import duckdb
@@ -309,6 +310,43 @@ def test_lesson_09_what_would_have_to_be_ignored_is_refused(sql: str) -> None:
     frame = pl.DataFrame({"x": [1], "s": ["a"]})
     with pytest.raises(QueryError):
         session_with(frame, columns={"x": dp.Range(0, 5)}).query(sql)
+
+
+_MANY_RANGES = "".join(map(chr, range(0x3000, 0x9000, 2)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        (f"s LIKE '{'_' * 20_000}'", "more than 1,000 characters"),
+        (f"s ILIKE '{'_%' * 10_000}'", "more than 1,000 characters"),
+        (f"regexp_matches(s, '[{_MANY_RANGES}]{{45}}')", "more than 500 characters"),
+        (f"regexp_matches(s, '[^{_MANY_RANGES}]')", "more than 500 characters"),
+        (f"STRFTIME(d, '{'%A' * 10_000}') = s", "more than 1,000 characters"),
+    ],
+)
+def test_lesson_12_a_pattern_that_an_engine_may_refuse_is_refused_before(
+    engine: str, condition: str, why: str
+) -> None:
+    """Polars found patterns too long where a row was there to match, after the charge."""
+    rows = pl.DataFrame({"s": ["a"], "x": [1], "d": [date(2024, 1, 1)]})
+    session = session_with(rows, engine=engine)
+    with pytest.raises(QueryError, match=why):
+        session.query(f"SELECT COUNT(*) FILTER (WHERE {condition}) FROM t WHERE x = 1")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *(f"s LIKE '{part * 500}'" for part in ("_%", "a_", "é%")),
+        *(f"regexp_matches(s, '{part}')" for part in ("[^\\w]" * 48, "a{498}", "[^a]{48}")),
+        f"regexp_matches(s, '[{_MANY_RANGES[:499]}]')",
+        f"regexp_matches(s, '[^{_MANY_RANGES[:100]}]{{3}}')",
+    ],
+)
+def test_lesson_12_the_longest_patterns_fail_on_no_row(engine: str, condition: str) -> None:
+    session = session_with(pl.DataFrame({"s": ["a", None, "é" * 9000]}), engine=engine)
+    exact(session, f"SELECT COUNT(*) FROM t WHERE {condition}")
 
 
 # --- 10 to 14 -------------------------------------------------------------------------------------

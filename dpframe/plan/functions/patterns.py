@@ -33,8 +33,18 @@ def _pattern(domains: Domains, params: Params) -> Params:
 # --- LIKE and ILIKE: the pattern, and the character that escapes % and _ --------------------------
 
 
+_LONGEST_LIKE = 1_000
+"""Characters of a LIKE pattern.
+
+Polars refuses to compile much longer ones, but only where a row is there to match: whether a query
+fails would tell whether any row passes its WHERE.
+"""
+
+
 def _like_fixed(domains: Domains, params: Params) -> Params:
     _pattern(domains, params)
+    if len(params[0]) > _LONGEST_LIKE:
+        raise Refused(f"the pattern has more than {_LONGEST_LIKE:,} characters", "x LIKE 'a%'")
     escape = params[1] if len(params) > 1 else ""
     if not isinstance(escape, str) or len(escape) > 1:
         raise Refused("ESCAPE takes one character", "x LIKE 'a!_%' ESCAPE '!'")

@@ -147,7 +147,9 @@ class _Pattern:
                     raise _refused("a ( that is not closed")
                 return f"(?:{inner})", size, True
             case "[":
-                return self._set(), 10, True
+                found = self._set()
+                # To Polars a pattern is too long by its ranges, and only where a row is there to read.
+                return found, max(10, found.count("\\x{")), True
             case ".":
                 return (_ANYTHING if self.any_dot else _NOT_NEWLINE), 10, True
             case "^" | "$":

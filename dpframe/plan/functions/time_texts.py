@@ -14,6 +14,9 @@ from dpframe.plan.sqltext import duckdb_literal
 _MOST_DAYS = 20_000
 """Texts are listed as group keys for ranges of dates up to this long."""
 
+_LONGEST_FORMAT = 1_000
+"""Characters of a format; with more, the text of one date could take any amount of memory."""
+
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
@@ -44,6 +47,10 @@ def _format(params: Params) -> str:
     (text,) = params
     if not isinstance(text, str):
         raise Refused("STRFTIME takes a format in quotes", "STRFTIME(x, '%Y-%m')")
+    if len(text) > _LONGEST_FORMAT:
+        raise Refused(
+            f"the format has more than {_LONGEST_FORMAT:,} characters", "STRFTIME(x, '%Y-%m')"
+        )
     for written in re.findall(r"%.?", text, re.DOTALL):
         if written not in _OF_DAYS and written not in _OF_TIMES:
             raise Refused(
