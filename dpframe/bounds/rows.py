@@ -8,12 +8,13 @@ column `UNIT`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from dpframe.declare import Table
 from dpframe.plan.coding import Coding
-from dpframe.plan.exprs import Column, Expr, conjunction, transform
+from dpframe.plan.exprs import Column, Expr, columns_of, conjunction, transform
 from dpframe.plan.fingerprint import canonical, canonical_where
 
 UNIT = "__dpframe_unit"
@@ -127,17 +128,40 @@ class Rows:
 
 def stored_tables(source: Source) -> tuple[Table, ...]:
     """The registered tables that a source reads, once each."""
+    sources = [source, *(each.source for each in _selections(source))]
+    return tuple({s.table.name: s.table for s in sources if isinstance(s, Stored)}.values())
+
+
+def joined_columns(source: Source) -> dict[str, tuple[str, ...]]:
+    """The columns that a source with a join in it reads of each registered table; none without."""
+    selections = tuple(_selections(source))
+    if not any(isinstance(s, Joined) for s in (source, *(each.source for each in selections))):
+        return {}
+    found: dict[str, dict[str, None]] = {}
+    for each in selections:
+        if isinstance(each.source, Stored):
+            exprs = [expr for _, expr in each.columns]
+            exprs += [] if each.where is None else [each.where]
+            names = [name for expr in exprs for name in columns_of(expr)]
+            unit = each.table.unit_column
+            known = found.setdefault(each.source.table.name, {})
+            known.update(dict.fromkeys(names if unit is None else [*names, unit]))
+    return {table: tuple(names) for table, names in found.items()}
+
+
+def _selections(source: Source) -> Iterator[Selected]:
     match source:
         case Stored():
-            return (source.table,)
+            inputs: tuple[Selected, ...] = ()
         case Joined():
-            inputs: tuple[Selected, ...] = (source.left, source.right)
+            inputs = (source.left, source.right)
         case Stacked():
             inputs = source.inputs
         case Grouped():
             inputs = (source.input,)
-    found = {t.name: t for i in inputs for t in stored_tables(i.source)}
-    return tuple(found.values())
+    for each in inputs:
+        yield each
+        yield from _selections(each.source)
 
 
 def canonical_source(source: Source) -> str:

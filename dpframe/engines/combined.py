@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from dpframe.bounds.rows import Source, stored_tables
+from dpframe.bounds.rows import Source, joined_columns, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine
 from dpframe.engines.duckdb import DuckDBEngine, duckdb_storage
@@ -60,8 +60,9 @@ class _Frames(PolarsEngine):
         raise NotImplementedError("each table has its own columns")
 
     def frames(self, source: Source) -> Frames:
+        joined = joined_columns(source)
         names = [table.name for table in stored_tables(source)]
-        return {name: self._engines[name].lazy() for name in names}
+        return {name: self._engines[name].ahead_of_joins(joined.get(name)) for name in names}
 
 
 class _Views(DuckDBEngine):
@@ -74,13 +75,17 @@ class _Views(DuckDBEngine):
     def storage(self) -> Mapping[str, Storage]:
         raise NotImplementedError("each table has its own columns")
 
-    def _run(self, sql: str, tables: Sequence[Table]) -> pl.DataFrame:
+    def _run(self, sql: str, source: Source) -> pl.DataFrame:
+        tables, joined = stored_tables(source), joined_columns(source)
         if self._connection is None:
             self._connection = sandbox()
         cursor = self._connection.cursor()
         for table in tables:
             # Each time: what a relation of the user's own holds may have changed.
-            self._engines[table.name].attach(cursor, view_of(table))
+            engine = self._engines[table.name]
+            engine.attach(cursor, view_of(table))
+            if isinstance(engine, DuckDBEngine):
+                engine.read_ahead_of_joins(cursor, table, joined)
         # A relation of the user's own was copied just now.
         again = [t for t in tables if not self._engines[t.name].is_steady]
         frame: pl.DataFrame = cursor.sql(reading_once(sql, map(view_of, again))).pl()

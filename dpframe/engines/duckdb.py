@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dpframe.bounds.analysis import Typed
-from dpframe.bounds.rows import Selected, stored_tables
+from dpframe.bounds.rows import Selected, Source, joined_columns, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import Engine, Request, withhold_rows
 from dpframe.engines.duckdb_parts import cells_sql, statement_for
@@ -23,6 +23,7 @@ from dpframe.engines.relations import computed_first
 from dpframe.engines.steady import reading_once, scans_a_table
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
+from dpframe.plan.sqltext import duckdb_name
 from dpframe.plan.stages import Staging
 
 if TYPE_CHECKING:
@@ -139,13 +140,12 @@ class DuckDBEngine(Engine):
         return {c: replace(s, repeats=self._repeats) for c, s in zip(columns, stored, strict=True)}
 
     def groups(self, request: Request) -> pl.DataFrame:
-        tables = stored_tables(request.source)
         for way in ways_of(request, self._beyond):
             if way is Way.DOUBLES and self._is_long:
                 continue
             statement = statement_for(request, way)
             parts = [expr.alias(f"p{i}") for i, expr in enumerate(statement.parts)]
-            found = self._run(statement.sql, tables).select(*request.key_names, *parts)
+            found = self._run(statement.sql, request.source).select(*request.key_names, *parts)
             if not any(found[f"p{i}"].null_count() for i in range(len(parts))):
                 break
             # Remembered to save time alone: whatever is tried, its result is vouched for.
@@ -155,10 +155,10 @@ class DuckDBEngine(Engine):
         return found
 
     def cells(self, request: Request) -> pl.DataFrame:
-        return self._run(cells_sql(request), stored_tables(request.source))
+        return self._run(cells_sql(request), request.source)
 
     def public_rows(self, selected: Selected) -> pl.DataFrame:
-        return self._run(selected_sql(selected), stored_tables(selected.source))
+        return self._run(selected_sql(selected), selected.source)
 
     def attach(self, connection: Any, view: str) -> None:
         with self._lock:
@@ -176,9 +176,24 @@ class DuckDBEngine(Engine):
             )
         return found.cast({f"c{i}": POLARS_TYPES[e.domain.type] for i, e in enumerate(exprs)})
 
-    def _run(self, sql: str, tables: Sequence[Table]) -> pl.DataFrame:
-        """Run a query over these tables, which a single relation holds but one of."""
-        (table,) = tables
+    def read_ahead_of_joins(
+        self, connection: Any, table: Table, joined: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Read columns of files to their end before they are joined: a text may be no UTF-8.
+
+        A join does not read one side where the other has no rows. Whether what cannot be read is met
+        would tell of them. Plain numbers can always be read.
+        """
+        stored = {name: table.storage[name] for name in joined.get(table.name, ())}
+        plain = (Type.BOOL, Type.INT, Type.FLOAT)
+        risky = [name for name, s in stored.items() if s.type not in plain or not s.exact]
+        if self._repeats and risky:
+            counts = ", ".join(f"COUNT({duckdb_name(name)})" for name in risky)
+            connection.sql(f"SELECT {counts} FROM {duckdb_name(view_of(table))}").fetchall()
+
+    def _run(self, sql: str, source: Source) -> pl.DataFrame:
+        """Run a query over a source of one table, which a single relation holds."""
+        (table,) = stored_tables(source)
         view = view_of(table)
         once = reading_once(sql, [view])
         sql = sql if sql == once or self.is_steady else once
@@ -190,6 +205,7 @@ class DuckDBEngine(Engine):
                 if view not in self._views:
                     self._relation.create_view(view)
                     self._views.add(view)
+                self.read_ahead_of_joins(self._connection, table, joined_columns(source))
                 result = self._connection.sql(sql)
             frame: pl.DataFrame = result.pl()
         return frame

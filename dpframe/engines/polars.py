@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from dpframe.bounds.analysis import Typed
-from dpframe.bounds.rows import Selected, Source, Stored, stored_tables
+from dpframe.bounds.rows import Selected, Source, Stored, joined_columns, stored_tables
 from dpframe.declare import Storage, Table
 from dpframe.engines.base import (
     Engine,
@@ -119,7 +119,19 @@ class PolarsEngine(Engine):
 
     def frames(self, source: Source) -> Frames:
         """The data of every registered table that a source reads."""
-        return {table.name: self.lazy() for table in stored_tables(source)}
+        joined = joined_columns(source)
+        return {t.name: self.ahead_of_joins(joined.get(t.name)) for t in stored_tables(source)}
+
+    def ahead_of_joins(self, names: Sequence[str] | None) -> pl.LazyFrame:
+        """The data, whose columns of these names are joined, read to its end if that may fail.
+
+        A join stops reading one side where the other has no rows, or none that match. Whether what
+        cannot be read is met would tell of them.
+        """
+        rows = self.lazy()
+        if names and self._rows is None:
+            collected(rows.select(column(name).is_null().sum() for name in names))
+        return rows
 
     def storage(self) -> Mapping[str, Storage]:
         return {name: polars_storage(dtype) for name, dtype in self._schema.items()}

@@ -8,6 +8,8 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dpframe as dp
@@ -123,3 +125,51 @@ def test_units_that_engines_compare_differently_are_refused(engine: Any, dtype: 
     opened.register("a", frame, unit=dp.Unit("u", max_rows=9), engine=engine)
     with pytest.raises(dp.QueryError, match="cannot be joined, stacked or grouped by"):
         opened.query("SELECT COUNT(*) FROM a JOIN a AS b ON a.u = b.u")
+
+
+# --- what cannot be read ----------------------------------------------------------------------------
+
+MANY = 300_000
+
+
+def unreadable_file(folder: Path) -> Path:
+    """A file whose last text is no UTF-8."""
+    texts = pa.array([b"1"] * MANY + [b"\xff\xfe"], pa.binary()).view(pa.string())
+    rows = pa.table({"v": [1] * (MANY + 1), "t": texts, "y": [1] * (MANY + 1)})
+    pq.write_table(rows, folder / "unreadable.parquet", row_group_size=20_000)
+    return folder / "unreadable.parquet"
+
+
+def raising_frame() -> pl.LazyFrame:
+    """A lazy frame whose last row stops it."""
+    v, texts = pl.repeat(1, 10 * MANY + 1, eager=True), pl.repeat("1", 10 * MANY, eager=True)
+    rows = pl.DataFrame({"v": v, "t": pl.concat([texts, pl.Series(["one"])])})
+    return rows.lazy().select("v", y=pl.col("t").cast(pl.Int64), t=pl.lit("1"))
+
+
+@pytest.mark.parametrize("place", ["polars", "duckdb", "lazy", "lazy on duckdb", "one table"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT SUM(y), COUNT(t) FROM (SELECT u FROM a WHERE x = 9) a JOIN b ON a.u = b.v",
+        "SELECT SUM(y), COUNT(t) FROM (SELECT u FROM a WHERE x = 9) a LEFT JOIN b ON a.u = b.v",
+        "SELECT SUM(y), COUNT(t) FROM b WHERE v IN (SELECT u FROM a WHERE x = 9)",
+    ],
+)
+def test_what_cannot_be_read_is_met_whatever_it_is_joined_with(
+    asked: str, place: str, tmp_path: Path
+) -> None:
+    """Where the other side had no rows it was not read, so an error told whether it had some."""
+    other: Any = raising_frame() if "lazy" in place else str(unreadable_file(tmp_path))
+    engine: Any = "polars" if place in ("polars", "lazy") else "duckdb"
+    bound, columns = dp.Unit("v", max_rows=10), {"y": dp.Range(0, 100)}
+    for x in (1, 9):
+        opened = dp.Session(dp.Budget(epsilon=10))
+        opened.register("b", other, unit=bound, columns=columns, engine=engine)
+        if place == "one table":
+            asked = asked.replace("SELECT u FROM a WHERE x", "SELECT v AS u FROM b WHERE y")
+        else:
+            rows = pl.DataFrame({"u": [1, 2], "x": [x, 2]})
+            opened.register("a", rows, unit=dp.Unit("u", max_rows=10), engine=engine)
+        with pytest.raises(dp.EngineError):
+            opened.sql(asked, epsilon=1)

@@ -52,9 +52,8 @@ class Asked:
 
     def found(self, way: Way) -> list[Any]:
         """The parts of the one group, as that way measures them; None for one that it leaves open."""
-        (table,) = [self.request.source.table]  # type: ignore[union-attr]
         statement = statement_for(self.request, way)
-        frame = self.engine._run(statement.sql, [table])
+        frame = self.engine._run(statement.sql, self.request.source)
         return [frame.select(part).item() for part in statement.parts]
 
     def expected(self) -> list[int]:
