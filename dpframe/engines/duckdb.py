@@ -19,7 +19,7 @@ from dpframe.engines.duckdb_parts import cells_sql, statement_for
 from dpframe.engines.duckdb_rows import selected_sql, view_of
 from dpframe.engines.duckdb_sums import Way, bare_columns, ways_of
 from dpframe.engines.duckdb_text import AS_STORED, sql_of, staged_sql
-from dpframe.engines.relations import computed_first
+from dpframe.engines.relations import computed_first, require_silence
 from dpframe.engines.steady import reading_once, scans_a_table
 from dpframe.plan.domains import Type
 from dpframe.plan.functions.casts import POLARS_TYPES
@@ -162,6 +162,8 @@ class DuckDBEngine(Engine):
 
     def attach(self, connection: Any, view: str) -> None:
         with self._lock:
+            if self._connection is None:
+                require_silence(self._relation)
             self._attach(connection, view)
 
     def evaluate(self, exprs: Sequence[Typed], table: pl.DataFrame) -> pl.DataFrame:
@@ -200,6 +202,7 @@ class DuckDBEngine(Engine):
         result: Any
         with self._lock:  # a connection answers one thread at a time, and refuses the others
             if self._connection is None:  # each time, as above: its view may compute something now
+                require_silence(self._relation)
                 result = computed_first(self._relation).query(view, sql)
             else:  # with a view that stays, a query takes 2 ms less
                 if view not in self._views:

@@ -21,6 +21,22 @@ def require_sound(relation: Any) -> None:
     _require_different_names(relation)
     _require_every_row_is_read(relation)
     _require_plain_integers(relation)
+    _require_its_functions(relation)
+    require_silence(relation)
+
+
+def require_silence(relation: Any) -> None:
+    """Refuse a connection that prints, beside each answer, how many rows passed every step.
+
+    To be asked for before each query, since it can be switched on at any time.
+    """
+    if _setting(relation, "enable_profiling") in ("None", "no_output"):
+        return
+    raise DeclarationError(
+        "this relation's connection prints a profile of each query",
+        why="it says how many rows pass a condition, exactly",
+        fix='connection.execute("PRAGMA disable_profiling")',
+    )
 
 
 def computed_first(relation: Any) -> Any:
@@ -56,6 +72,20 @@ def _require_plain_integers(relation: Any) -> None:
         why="sums are integers of 128 bits, so that queries would fail after they were paid for",
         fix='connection.execute("SET arrow_lossless_conversion = false")',
     )
+
+
+def _require_its_functions(relation: Any) -> None:
+    """Refuse a connection on which a function of DuckDB's own means something else."""
+    view, asked = "dpframe_functions", "SELECT internal, function_name FROM duckdb_functions()"
+    functions = withhold_rows("DuckDB", lambda: relation.query(view, asked).fetchall())
+    own = {name.lower() for internal, name in functions if internal}
+    others = sorted({name for internal, name in functions if not internal and name.lower() in own})
+    if others:
+        raise DeclarationError(
+            f"this relation's connection has a macro called {others[0]!r}",
+            why="it takes the place of DuckDB's own function, which bounds and sums are computed by",
+            fix="give it another name, and drop this one before the table is registered",
+        )
 
 
 def _require_different_names(relation: Any) -> None:

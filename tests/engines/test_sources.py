@@ -790,6 +790,43 @@ def test_a_relation_that_raises_does_not_tell_for_which_rows(
             opened.sql(f"SELECT SUM(CASE WHEN s = '{name}' THEN x END) FROM t", epsilon=1)
 
 
+@pytest.mark.parametrize("profile", ["PRAGMA enable_profiling", "SET enable_profiling = 'json'"])
+def test_a_relation_whose_queries_are_profiled_is_refused(
+    profile: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB printed how many rows a condition lets through: the exact count, beside the noisy one."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE stored AS SELECT range AS x FROM range(3217)")
+    opened = session(connection.table("stored"), columns={})
+    joined = session(connection.table("stored"), columns={}, unit=dp.Unit("x", max_rows=1))
+    joined.register("b", connection.table("stored"), unit=dp.Unit("x", max_rows=1))
+    connection.execute(profile)
+    with pytest.raises(dp.DeclarationError, match="prints a profile"):
+        session(connection.table("stored"), columns={})
+    with pytest.raises(dp.EngineError):
+        opened.sql("SELECT COUNT(*) FROM t WHERE x >= 0", epsilon=1)
+    with pytest.raises(dp.EngineError):
+        joined.sql("SELECT COUNT(*) FROM t JOIN b ON t.x = b.x", epsilon=1)
+    assert "3217" not in capfd.readouterr().out
+    connection.execute("PRAGMA disable_profiling")
+    assert opened.sql("SELECT COUNT(*) FROM t WHERE x >= 0", epsilon=1).item() == 3217
+
+
+@pytest.mark.parametrize(
+    "macro",
+    ["MACRO sum(x) AS 777", "TEMP MACRO isnan(x) AS false", 'MACRO "ABS"(x) AS 1'],
+)
+def test_a_relation_beside_a_macro_for_a_function_of_duckdb_is_refused(macro: str) -> None:
+    """Bounds and sums were computed by the macro in its place."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE stored AS SELECT 5 AS x")
+    connection.execute("CREATE MACRO of_my_own(x) AS x + 1")
+    session(connection.table("stored"), columns={})
+    connection.execute(f"CREATE {macro}")
+    with pytest.raises(dp.DeclarationError, match="has a macro called"):
+        session(connection.table("stored"), columns={})
+
+
 def test_a_relation_with_two_columns_of_one_name_is_refused() -> None:
     """The type of the one said that the values of the other need no clamp: a sum moved by 10^6."""
     connection = duckdb.connect()
