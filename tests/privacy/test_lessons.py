@@ -349,6 +349,20 @@ def test_lesson_12_the_longest_patterns_fail_on_no_row(engine: str, condition: s
     exact(session, f"SELECT COUNT(*) FROM t WHERE {condition}")
 
 
+@pytest.mark.parametrize("far", [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**62, 2**63 - 1])
+def test_lesson_12_a_place_beyond_every_text_fails_on_no_row(engine: str, far: int) -> None:
+    """DuckDB found places of more than 32 bits where a text was there to cut, after the charge."""
+    session = session_with(pl.DataFrame({"s": ["abc", "", None]}), engine=engine)
+    for cut, expected in (
+        (f"SUBSTRING(s, {far})", ""),
+        (f"SUBSTRING(s, {far}, {far})", ""),
+        (f"SUBSTRING(s, 2, {far})", "bc"),
+        (f"LEFT(s, {far})", "abc"),
+    ):
+        same = f"SELECT COUNT(*) FROM t WHERE s = 'abc' AND {cut} = '{expected}'"
+        assert exact(session, same) == [[1]]
+
+
 # --- 10 to 14 -------------------------------------------------------------------------------------
 
 

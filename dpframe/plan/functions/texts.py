@@ -24,6 +24,10 @@ _SPACES = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 
 _LONGEST = 10_000
 """Lengths and counts in arguments are at most this."""
 
+_LAST_CHARACTER = 2**31 - 1
+"""No text has more characters. DuckDB counts in 32 bits, and stops at a larger place to cut a text at,
+but only where there is one."""
+
 _LONGEST_MADE = 2**18
 """Characters of a text that REPLACE or a concatenation makes; what is longer is cut first.
 
@@ -71,7 +75,7 @@ def _slice(params: Params) -> tuple[int, int | None]:
             "SUBSTRING takes a start of 1 or more and a length of 0 or more",
             "SUBSTRING(x, 1, 3)",
         )
-    return start, length
+    return min(start, _LAST_CHARACTER), None if length is None else min(length, _LAST_CHARACTER)
 
 
 def _substring_domain(domains: Domains, params: Params) -> Domain:
