@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -105,7 +106,10 @@ class Catalog:
         """The version of the data of all these tables together; None where one has none."""
         versions = [self._versions[name]() for name in sorted(names)]
         known = [version for version in versions if version is not None]
-        return "; ".join(known) if len(known) == len(names) else None
+        if len(known) < len(names):
+            return None
+        # In quotes: an owner's names for versions may have any sign in them that could stand between.
+        return known[0] if len(known) == 1 else json.dumps(known)
 
     def lowering(
         self, plan: Node, keys: Mapping[str, Iterable[Any]] | None = None

@@ -256,3 +256,17 @@ def test_explain_and_cost_say_when_a_question_is_free() -> None:
     assert asked.query(FIRST).cost() == dp.Loss.none()
     assert "measured before" in asked.query(FIRST).explain()
     assert asked.query(FIRST).cost(epsilon=1, fresh=True).epsilon == 1
+
+
+def test_versions_of_two_tables_are_told_apart_whatever_is_in_their_names(tmp_path: Path) -> None:
+    """Put side by side, other versions of both had the same name, and so had answers of other rows."""
+    asked = "SELECT COUNT(*) FROM a JOIN b ON a.pid = b.pid"
+    reused = []
+    for versions in (("1; declared 2", "3"), ("1", "2; declared 3")):
+        opened = dp.Session(dp.Budget(epsilon=10), tmp_path / "ledger")
+        for name, version in zip("ab", versions, strict=True):
+            bound = dp.Unit("pid", max_rows=10)
+            opened.register(name, people().select("pid"), unit=bound, version=version)
+        reused += [opened.sql(asked, epsilon=1).reused for _ in range(2)]
+        opened.close()
+    assert reused == [False, True, False, True]
