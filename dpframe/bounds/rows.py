@@ -13,8 +13,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dpframe.declare import Table
+from dpframe.errors import QueryError
 from dpframe.plan.coding import Coding
-from dpframe.plan.exprs import Column, Expr, columns_of, conjunction, transform
+from dpframe.plan.exprs import (
+    MOST_TERMS,
+    Column,
+    Expr,
+    columns_of,
+    conjunction,
+    number_of_terms,
+    transform,
+)
 from dpframe.plan.fingerprint import canonical, canonical_where
 
 UNIT = "__dpframe_unit"
@@ -123,7 +132,14 @@ class Rows:
             # A plain column is shown where it was written last.
             return replace(found, place=inner.place) if isinstance(found, Column) else found
 
-        return transform(expr, change)
+        found = transform(expr, change)
+        if number_of_terms(found) > MOST_TERMS:
+            raise QueryError(
+                "an expression is too large once subqueries are written out",
+                why=f"it has {MOST_TERMS:,} terms at most, and columns of columns grow fast",
+                fix="use each column of a subquery fewer times, or ask several queries",
+            )
+        return found
 
 
 def stored_tables(source: Source) -> tuple[Table, ...]:

@@ -22,6 +22,7 @@ from dpframe.frontends.polars_text import PolarsOrigin, polars_error
 from dpframe.frontends.polars_unknown import UNMEASURED
 from dpframe.frontends.polars_windows import Windows, is_one_value
 from dpframe.plan.exprs import (
+    MOST_TERMS,
     AggregateCall,
     Call,
     Column,
@@ -29,6 +30,7 @@ from dpframe.plan.exprs import (
     WindowOrder,
     columns_of,
     literal,
+    number_of_terms,
 )
 from dpframe.plan.nodes import (
     HIDDEN,
@@ -46,24 +48,14 @@ from dpframe.plan.nodes import (
     place_in_list,
 )
 
-_LARGEST = 5_000
-"""Terms of one expression, once computed columns are written out."""
-
 
 def _checked(expr: Expr, term: Term) -> Expr:
-    """Refuse what later steps could not walk; columns of columns grow fast."""
-    sizes: dict[int, int] = {}
-
-    def size(each: Expr) -> int:
-        if id(each) not in sizes:
-            sizes[id(each)] = 1 + sum(size(child) for child in each.children)
-        return sizes[id(each)]
-
-    if size(expr) > _LARGEST:
+    """Refuse what later steps could not walk."""
+    if number_of_terms(expr) > MOST_TERMS:
         raise polars_error(
             term,
             "it is too large once computed columns are written out",
-            why=f"an expression has {_LARGEST:,} terms at most",
+            why=f"an expression has {MOST_TERMS:,} terms at most",
             fix="use is_in([...]) for a long list, or ask several queries",
         )
     return expr

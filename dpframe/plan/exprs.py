@@ -149,6 +149,22 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
+MOST_TERMS = 5_000
+"""Terms of one expression, once what it reads is written out; columns of columns grow fast."""
+
+
+def number_of_terms(expr: Expr) -> int:
+    """How many terms it has, written out; what it holds several times is looked at once."""
+    sizes: dict[int, int] = {}
+
+    def size(each: Expr) -> int:
+        if id(each) not in sizes:
+            sizes[id(each)] = 1 + sum(size(child) for child in each.children)
+        return sizes[id(each)]
+
+    return size(expr)
+
+
 def columns_of(expr: Expr) -> tuple[str, ...]:
     """The names of the columns that it reads, in order of first use, once each."""
     return tuple(dict.fromkeys(e.name for e in walk(expr) if isinstance(e, Column)))

@@ -143,3 +143,12 @@ def test_a_column_cannot_pass_for_a_computed_one() -> None:
     frame = pl.DataFrame({"__dpframe_stage0": [10**9]})
     with pytest.raises(dp.DeclarationError, match="the library's own"):
         opened.register("t", frame, columns={"__dpframe_stage0": dp.Range(0, 1)})
+
+
+def test_columns_of_columns_that_grow_too_large_are_refused_at_once(session: dp.Session) -> None:
+    """Written out, each subquery is three times as large as the one within."""
+    rows = "SELECT x FROM a"
+    for _ in range(9):
+        rows = f"SELECT x + x - x AS x FROM ({rows})"
+    with pytest.raises(dp.QueryError, match="too large once subqueries are written out"):
+        session.query(f"SELECT SUM(x) FROM ({rows})")
