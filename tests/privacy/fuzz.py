@@ -57,7 +57,7 @@ from dpframe.engines.base import Engine, measured
 from dpframe.engines.duckdb import DuckDBEngine
 from dpframe.engines.duckdb_text import ROWS
 from dpframe.engines.polars import PolarsEngine
-from dpframe.errors import QueryError
+from dpframe.errors import ParameterError, QueryError
 from dpframe.mechanisms import ThresholdedGaussian
 from dpframe.plan.exprs import Call, walk
 from dpframe.plan.nodes import Aggregate, Filter, Node, Project, chain
@@ -183,7 +183,7 @@ class Harness:
         for sql in statements:
             try:
                 compiled = query_of(opened.session, sql)._compiled
-            except QueryError:
+            except (QueryError, ParameterError):
                 continue
             self.functions.update(functions_of(compiled))
 
@@ -295,7 +295,7 @@ class Harness:
                     found.append(query._compiled)
                 else:
                     found.append(opened.compiled(query._compiled.plan))
-            except QueryError as refusal:
+            except (QueryError, ParameterError) as refusal:
                 found.append(str(refusal))
                 self.refusals[refusal.why] += 1
                 if len(found) == 1:
