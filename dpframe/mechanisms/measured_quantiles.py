@@ -128,7 +128,8 @@ class MeasuredQuantiles:
     ) -> list[int]:
         """Return, for each row of counts, the chosen positions, the edges, and what is between.
 
-        Without noise for the counts, the positions are all. `edges_around` makes edges of the cells that the positions lie in, from 0 to `cells`.
+        Without noise for the counts, the positions are all. `edges_around` makes edges of the cells
+        that the positions lie in, from 0 to `cells`.
         """
         rows = private_integers(counts, "counts")[:, :cells]
         positions = self.choice.choose(rows, cells, grains, source)

@@ -25,8 +25,10 @@ _LONGEST = 10_000
 """Lengths and counts in arguments are at most this."""
 
 _LAST_CHARACTER = 2**31 - 1
-"""No text has more characters. DuckDB counts in 32 bits, and stops at a larger place to cut a text at,
-but only where there is one."""
+"""No text has more characters.
+
+DuckDB counts in 32 bits, and stops at a larger place to cut a text at, but only where there is one.
+"""
 
 _LONGEST_MADE = 2**18
 """Characters of a text that REPLACE or a concatenation makes; what is longer is cut first.
