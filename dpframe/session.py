@@ -16,6 +16,7 @@ from dpframe.budget.spent import Spent
 from dpframe.catalog import Catalog, terms_of_table
 from dpframe.declare import Keys, Neighbors, Range, Row, Unit
 from dpframe.engines.files import EngineName
+from dpframe.engines.rehearsal import require_computable
 from dpframe.errors import LedgerError, ParameterError
 from dpframe.frame import Frame
 from dpframe.frontends.sql_plans import Plans
@@ -32,7 +33,7 @@ from dpframe.release.chosen import Choice
 from dpframe.release.cost import Cost
 from dpframe.release.histogram import Histogram
 from dpframe.release.noisy import PostProcessing
-from dpframe.release.selection import refuse_crowded, refuse_without_delta
+from dpframe.release.selection import refuse_keys
 from dpframe.release.table import Release
 
 
@@ -348,9 +349,8 @@ class Session:
         engine, lowering = self._catalog.lowering(plan, keys)
         compiled = compile_plan(plan, lowering, engine.evaluate)
         PostProcessing(compiled).check()
-        refuse_crowded(compiled)
-        for budget in (self._ledger.budget, self._own_budget):
-            refuse_without_delta(compiled, budget)
+        refuse_keys(compiled, self._ledger.budget, self._own_budget)
+        require_computable(engine, compiled)
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         names = tables_of(plan)
         return Query(asking, compiled, engine, lambda: self._catalog.version(names), asked, said)

@@ -144,17 +144,17 @@ class Rows:
 
 def stored_tables(source: Source) -> tuple[Table, ...]:
     """The registered tables that a source reads, once each."""
-    sources = [source, *(each.source for each in _selections(source))]
+    sources = [source, *(each.source for each in selections(source))]
     return tuple({s.table.name: s.table for s in sources if isinstance(s, Stored)}.values())
 
 
 def joined_columns(source: Source) -> dict[str, tuple[str, ...]]:
     """The columns that a source with a join in it reads of each registered table; none without."""
-    selections = tuple(_selections(source))
-    if not any(isinstance(s, Joined) for s in (source, *(each.source for each in selections))):
+    below = tuple(selections(source))
+    if not any(isinstance(s, Joined) for s in (source, *(each.source for each in below))):
         return {}
     found: dict[str, dict[str, None]] = {}
-    for each in selections:
+    for each in below:
         if isinstance(each.source, Stored):
             exprs = [expr for _, expr in each.columns]
             exprs += [] if each.where is None else [each.where]
@@ -165,7 +165,8 @@ def joined_columns(source: Source) -> dict[str, tuple[str, ...]]:
     return {table: tuple(names) for table, names in found.items()}
 
 
-def _selections(source: Source) -> Iterator[Selected]:
+def selections(source: Source) -> Iterator[Selected]:
+    """All selections below a source."""
     match source:
         case Stored():
             inputs: tuple[Selected, ...] = ()
@@ -177,7 +178,7 @@ def _selections(source: Source) -> Iterator[Selected]:
             inputs = (source.input,)
     for each in inputs:
         yield each
-        yield from _selections(each.source)
+        yield from selections(each.source)
 
 
 def canonical_source(source: Source) -> str:

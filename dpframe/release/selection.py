@@ -193,7 +193,14 @@ def concentrated_selection(table: Table, rho: Fraction, delta: Fraction) -> Sele
     return min(offers, key=lambda offer: offer.units_for(0.5))
 
 
-def refuse_without_delta(compiled: Compiled, budget: Budget) -> None:
+def refuse_keys(compiled: Compiled, *budgets: Budget) -> None:
+    """Refuse keys that cannot be chosen, or not on one of these budgets."""
+    refuse_crowded(compiled)
+    for budget in budgets:
+        _refuse_without_delta(compiled, budget)
+
+
+def _refuse_without_delta(compiled: Compiled, budget: Budget) -> None:
     """Refuse keys that would have to be chosen, on a budget that does not allow it."""
     if budget.delta is None and not compiled.table.public:
         why = f"choosing some takes a delta, which the budget ({budget}) has not"
