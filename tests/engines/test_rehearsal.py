@@ -28,7 +28,8 @@ ASKED = (
 
 @pytest.fixture
 def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if nobody had known what engines refuse."""
+    """As if nobody had known what engines refuse, and nothing had been tried yet."""
+    monkeypatch.setattr(rehearsal, "_tried", set())
     monkeypatch.setattr(patterns, "_LONGEST_LIKE", 10**6)
     monkeypatch.setattr(texts, "_LAST_CHARACTER", 2**63 - 1)
 
