@@ -112,11 +112,14 @@ class Ledger:
                 raise missing(place)
             Storage.create(place, _opening(budget, title(place)))
         storage = Storage(place, read_only=read_only, timeout=timeout)
-        storage.probe()
-        ledger = cls(storage)
-        if budget is not None and budget != ledger.budget:
+        try:
+            storage.probe()
+            ledger = cls(storage)
+            if budget is not None and budget != ledger.budget:
+                raise other_budget(title(place), ledger.budget, budget)
+        except BaseException:
             storage.close()
-            raise other_budget(title(place), ledger.budget, budget)
+            raise
         return ledger
 
     @property

@@ -49,13 +49,17 @@ def connect(name: str, timeout: float = 0) -> sqlite3.Connection:
     connection = sqlite3.connect(
         name, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
     )
-    for setting in (
-        "synchronous = EXTRA",
-        "fullfsync = ON",  # macOS: fsync alone does not reach the platter
-        "trusted_schema = OFF",
-        "cell_size_check = ON",
-    ):
-        connection.execute(f"PRAGMA {setting}")
+    try:
+        for setting in (
+            "synchronous = EXTRA",
+            "fullfsync = ON",  # macOS: fsync alone does not reach the platter
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+        ):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

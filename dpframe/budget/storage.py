@@ -219,6 +219,9 @@ class Storage:
             if self._connection is not None and self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
+    def __del__(self) -> None:
+        self._drop()  # Python 3.13 warns of a connection that nobody closed
+
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None and self._pid == os.getpid():

@@ -287,7 +287,10 @@ def test_a_read_only_look_at_a_ledger_that_was_killed_in_mid_charge_is_clear(pat
         shutil.copy(journal, copy.with_name(copy.name + "-journal"))
         connection.execute("ROLLBACK")
     connection.close()
-    with pytest.raises(LedgerError, match="open it once for writing"):
-        Ledger.open(copy, read_only=True).verify()
+    with (
+        pytest.raises(LedgerError, match="open it once for writing"),
+        Ledger.open(copy, read_only=True) as looked_at,
+    ):
+        looked_at.verify()
     with Ledger.open(copy, BUDGET) as ledger:
         assert ledger.verify().charges == 1

@@ -3,6 +3,7 @@
 import json
 import random
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -33,17 +34,15 @@ def path(tmp_path):
 
 
 def rows(path):
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         found = connection.execute(f"SELECT {COLUMNS} FROM entries ORDER BY number").fetchall()
-    connection.close()
     return [Entry(*row) for row in found]
 
 
 def execute(path, *statements):
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement, values in statements:
-        connection.execute(statement, values)
-    connection.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement, values in statements:
+            connection.execute(statement, values)
 
 
 def check(path, head=None):
