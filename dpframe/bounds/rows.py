@@ -55,6 +55,12 @@ class Selected:
     result: Table
     """What is known of the columns that come out."""
 
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """All that is computed of each row."""
+        computed = tuple(expr for _, expr in self.columns)
+        return computed if self.where is None else (*computed, self.where)
+
 
 @dataclass(frozen=True, slots=True)
 class Joined:
@@ -156,9 +162,7 @@ def joined_columns(source: Source) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for each in below:
         if isinstance(each.source, Stored):
-            exprs = [expr for _, expr in each.columns]
-            exprs += [] if each.where is None else [each.where]
-            names = [name for expr in exprs for name in columns_of(expr)]
+            names = [name for expr in each.exprs for name in columns_of(expr)]
             unit = each.table.unit_column
             known = found.setdefault(each.source.table.name, {})
             known.update(dict.fromkeys(names if unit is None else [*names, unit]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
@@ -57,8 +58,7 @@ def _analysed(compiled: Compiled) -> Iterator[tuple[Expr, Mapping[str, Domain]]]
     own += [] if compiled.where is None else [compiled.where]
     yield from ((expr, compiled.table.domains) for expr in own)
     for each in selections(compiled.source):
-        below = [expr for _, expr in each.columns] + ([] if each.where is None else [each.where])
-        yield from ((expr, each.table.domains) for expr in below)
+        yield from ((expr, each.table.domains) for expr in each.exprs)
 
 
 def _exprs_of(part: Part) -> list[Expr]:
@@ -81,19 +81,15 @@ def _require_computable(engine: Engine, call: Call, domains: Mapping[str, Domain
         f"a{i}": pl.Series(_VALUES[kind], dtype=POLARS_TYPES[kind]) for i, kind in enumerate(kinds)
     }
     alone = Call(call.function, tuple(map(Column, values)), call.params)
-    try:
+    with suppress(EngineError):
         engine.evaluate([Typed(alone, found)], pl.DataFrame(values))
-    except EngineError:
-        refused = True
-    else:
-        refused = False
-    if refused:
-        raise QueryError(
-            f"{engine.name} does not compute {call.function} with these constants",
-            why="it would fail once a row is there, which would tell of it; nothing was spent",
-            fix="use shorter patterns and smaller numbers, or ask in another way",
-        )
-    with _LOCK:
-        if len(_tried) >= _MOST_KEPT:
-            _tried.clear()
-        _tried.add(tried)
+        with _LOCK:
+            if len(_tried) >= _MOST_KEPT:
+                _tried.clear()
+            _tried.add(tried)
+        return
+    raise QueryError(
+        f"{engine.name} does not compute {call.function} with these constants",
+        why="it would fail once a row is there, which would tell of it; nothing was spent",
+        fix="use shorter patterns and smaller numbers, or ask in another way",
+    )

@@ -47,8 +47,8 @@ def computed_first(relation: Any) -> Any:
     where the relation filters: a filter may raise as well. A table as it is cannot. The LIMIT takes
     one thread, so a connection that moves no condition does without.
     """
-    plain = scans_a_table(relation) and "filter" not in relation.explain().lower()
-    return relation if plain or _reads_row_by_row(relation) else relation.limit(_EVERY_ROW)
+    safe = scans_a_table(relation, whole=True) or _reads_row_by_row(relation)
+    return relation if safe else relation.limit(_EVERY_ROW)
 
 
 def _reads_row_by_row(relation: Any) -> bool:

@@ -53,15 +53,17 @@ def _is_listed(step: str) -> bool:
     return any(step == known or step.startswith(f"{known} ") for known in _STEPS)
 
 
-def scans_a_table(relation: Any) -> bool:
+def scans_a_table(relation: Any, *, whole: bool = False) -> bool:
     """Whether a DuckDB relation is a table of the database, column by column: it has one state.
 
-    Its plan is read as DuckDB prints it: before 2.0, in boxes with the title inside.
+    With `whole`, all rows of it. Its plan is read as DuckDB prints it: before 2.0, in boxes with the
+    title inside.
     """
     plan = relation.explain().lstrip()
     alone = plan.count("╭") + plan.count("┌") == 1  # a column may be called so
     scan = re.match(r"╭─ Seq Scan ─|┌─+┐\s*│ +SEQ_SCAN +│", plan)
-    return alone and scan is not None and "sample" not in plan.lower()
+    steps = ("sample", "filter") if whole else ("sample",)
+    return alone and scan is not None and not any(step in plan.lower() for step in steps)
 
 
 def reading_once(sql: str, views: Iterable[str]) -> str:
