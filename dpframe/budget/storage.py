@@ -22,9 +22,10 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
@@ -219,8 +220,13 @@ class Storage:
             if self._connection is not None and self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def __del__(self) -> None:
-        self._drop()  # Python 3.13 warns of a connection that nobody closed
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Let go of the file: Python 3.13 warns of a connection that nobody closed.
+
+        Not while Python itself goes, and takes the modules that this needs along.
+        """
+        if not is_finalizing():
+            self._drop()
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -1,5 +1,6 @@
 """What breaks a ledger's file gives a clear error and no answer, never a raw one."""
 
+import gc
 import os
 import shutil
 import sqlite3
@@ -294,3 +295,15 @@ def test_a_read_only_look_at_a_ledger_that_was_killed_in_mid_charge_is_clear(pat
         looked_at.verify()
     with Ledger.open(copy, BUDGET) as ledger:
         assert ledger.verify().charges == 1
+
+
+def test_what_nobody_closed_is_closed_with_its_last_reference(path):
+    """Python 3.13 warns of connections that are not, also while it takes its modules apart."""
+    ledger = Ledger.open(path, BUDGET)
+    connection = ledger._storage._connection
+    ledger._storage.__del__(lambda: True)  # when Python goes, what closing needs may be gone
+    assert connection.execute("SELECT 1").fetchone() == (1,)
+    del ledger
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        connection.execute("SELECT 1")
