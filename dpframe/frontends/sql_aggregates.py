@@ -168,7 +168,7 @@ class AggregateReader:
             raise sql_error(
                 node,
                 self.text,
-                "WITHIN GROUP goes with a percentile of one column",
+                "WITHIN GROUP goes with a percentile or the MODE of one column",
                 why="no other aggregate depends on an order",
                 fix="PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY x)",
             )

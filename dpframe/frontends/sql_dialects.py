@@ -15,7 +15,9 @@ from typing import Any
 from sqlglot import exp
 
 from dpframe.errors import ParameterError
+from dpframe.frontends.sql_formats import strftime_format
 from dpframe.frontends.sql_origin import sql_error
+from dpframe.frontends.sql_synonyms import KNOWN
 from dpframe.plan.functions.casts import HALF_AWAY, TOWARD_ZERO
 
 DUCKDB = "duckdb"
@@ -45,6 +47,7 @@ _STARTS_COUNTED = ("bigquery", "snowflake", "tsql")
 """Where DATE_DIFF counts the starts of units between two dates, as in DuckDB."""
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INT", "BIGINT"}
+_ZONED = {"TIMESTAMPTZ", "TIMESTAMPLTZ"}
 
 
 def dialect_named(name: object) -> str:
@@ -89,6 +92,9 @@ def _refuse(node: exp.Expression, dialect: str, text: str, what: str, fix: str) 
 
 def _cast(node: Any, dialect: str, text: str) -> None:
     kind = node.args["to"].this
+    if getattr(kind, "name", "") in _ZONED and isinstance(node.this, exp.Literal):
+        # TIMESTAMP '2024-01-31 12:00:00' is in the zone of the session, as all timestamps are there.
+        node.set("to", exp.DataType.build("TIMESTAMP"))
     if getattr(kind, "name", "") in _INTEGERS and _ROUNDING[dialect]:
         node.meta["rounding"] = _ROUNDING[dialect]
 
@@ -174,16 +180,41 @@ def _difference(node: Any, dialect: str, text: str) -> None:
         )
 
 
+def _quotient(node: Any, dialect: str, text: str) -> None:
+    # A sum of PostgreSQL's BIGINT is a NUMERIC, so SUM(x) / COUNT(*) is no whole number.
+    if dialect == "postgres" and node.find(exp.Sum):
+        node.set("typed", False)
+
+
 def _similar(node: Any, dialect: str, text: str) -> None:
     _refuse(node, dialect, text, "SIMILAR TO", "x ~ '^pattern$', or LIKE")
 
 
-def _full_month(node: Any, dialect: str, text: str) -> None:
+def _formatted(node: Any, dialect: str, text: str) -> None:
+    """A date written as text, in the words of the dialect."""
+    if isinstance(node, exp.ToChar) and node.args.get("format") is None:
+        return
+    named = isinstance(node.args["format"], exp.Literal) and node.args["format"].name
+    if dialect == "tsql" and named in ("%A", "%B") and text[node.meta["start"] :][:8].isalpha():
+        node.this.replace(node.this.this)  # DATENAME(month, day) has no format
+        return
+    form = exp.Literal.string(strftime_format(node, dialect, text))
+    written = exp.TimeToStr(this=node.this, format=form)
+    written.meta.update(node.meta)
+    node.replace(written)
+
+
+def _abbreviated(node: Any, dialect: str, text: str) -> None:
     if node.args.get("abbreviated"):
-        _refuse(node, dialect, text, "a name in three letters", "dialect='duckdb'")
+        form = "%b" if isinstance(node, exp.Monthname) else "%a"
+        written = exp.TimeToStr(this=node.this, format=exp.Literal.string(form))
+        written.meta.update(node.meta)
+        node.replace(written)
 
 
 def _named(node: Any, dialect: str, text: str) -> None:
+    if node.meta.get(KNOWN):
+        return
     raise sql_error(
         node,
         text,
@@ -222,9 +253,12 @@ _REWRITES: dict[type[exp.Expression], Callable[[Any, str, str], None]] = {
     exp.AddMonths: _addition,
     exp.DateDiff: _difference,
     exp.DatetimeDiff: _difference,
+    exp.Div: _quotient,
     exp.SimilarTo: _similar,
-    exp.Dayname: _full_month,
-    exp.Monthname: _full_month,
+    exp.TimeToStr: _formatted,
+    exp.ToChar: _formatted,
+    exp.Dayname: _abbreviated,
+    exp.Monthname: _abbreviated,
     exp.Anonymous: _named,
     exp.Length: _length,
 }

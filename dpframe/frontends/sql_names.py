@@ -18,7 +18,7 @@ from dpframe.frontends.sql_origin import sql_error
 from dpframe.plan.nodes import RESERVED
 
 
-def written(item: exp.Expression) -> str:
+def written(item: exp.Expr) -> str:
     """An item of SELECT as DuckDB would name its column.
 
     >>> from sqlglot import parse_one

@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError, TokenError
 from dpframe.errors import SQLError
 from dpframe.frontends.sql_dialects import DUCKDB, in_duckdb_terms
 from dpframe.frontends.sql_origin import SQLOrigin, place_of_word, sql_error
+from dpframe.frontends.sql_synonyms import with_synonyms
 from dpframe.frontends.sql_terms import without_terms
 
 _READ = {
@@ -50,9 +51,6 @@ _COMMENT_OR_QUOTE = re.compile(
     r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(?P<open>/\*|'|\")", re.DOTALL
 )
 
-# Functions that DuckDB knows by a second name, which the parser does not.
-_SYNONYMS = {"mean": exp.Avg}
-
 
 def parse(text: str, dialect: str = DUCKDB) -> exp.Select:
     """The one SELECT that a text holds, with nothing in it that could not be answered."""
@@ -86,7 +84,7 @@ def parse(text: str, dialect: str = DUCKDB) -> exp.Select:
     for inner in statement.find_all(exp.Select):
         if inner is not statement:
             _refuse_clauses(inner, text, besides=frozenset({"distinct"}))
-    return in_duckdb_terms(_with_synonyms(statement), dialect, text)
+    return in_duckdb_terms(with_synonyms(statement, dialect, text), dialect, text)
 
 
 def _group_distinct(select: exp.Select) -> None:
@@ -167,13 +165,3 @@ def _refuse_clauses(select: exp.Select, text: str, besides: frozenset[str] = fro
             why="each operation needs a proof of what one unit can change, and this has none yet",
             fix=fix,
         )
-
-
-def _with_synonyms(select: exp.Select) -> exp.Select:
-    for node in list(select.find_all(exp.Anonymous)):
-        kind = _SYNONYMS.get(node.name.lower())
-        if kind is not None and len(node.expressions) == 1:
-            renamed = kind(this=node.expressions[0])
-            renamed.meta.update(node.meta)
-            node.replace(renamed)
-    return select

@@ -920,6 +920,10 @@ SELECT date_trunc('month', day) AS m, SUM(day - DATE '2024-01-01') AS d, COUNT(*
 --: dialect postgres
 --= SELECT SUM(date_part('dow', day)), SUM(CAST(change AS INT)), SUM(cost::BIGINT) FROM visits
 SELECT SUM(date_part('dow', day)), SUM(CAST(change AS INT)), SUM(cost::bigint) FROM visits;
+-- a sum of PostgreSQL's BIGINT is no integer, so its quotients are none
+--: dialect postgres
+--= SELECT SUM(age) / COUNT(*), COUNT(*) // 7 FROM visits
+SELECT SUM(age) / COUNT(*), COUNT(*) / 7 FROM visits;
 -- PostgreSQL writes dates by TO_CHAR
 --: dialect postgres
 --= SELECT strftime(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY m
@@ -956,6 +960,22 @@ SELECT COUNT_IF(name RLIKE '^A'), COUNT(CONCAT(ward, sex)) FROM visits;
 --: dialect spark
 --= SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward NULLS FIRST
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward;
+-- Spark's moments are those of the rows themselves, and STD is that of a sample
+--: dialect spark
+--= SELECT SKEWNESS(age) * (COUNT(age) - 2) / SQRT(COUNT(age) * (COUNT(age) - 1)), KURTOSIS_POP(age), STDDEV_SAMP(cost), AVG(cost), SUM(score) FROM visits
+SELECT SKEWNESS(age), KURTOSIS(age), STD(cost), TRY_AVG(cost), TRY_SUM(score) FROM visits;
+-- a percentile lies between two values in Spark
+--: dialect spark
+--= SELECT QUANTILE_CONT(age, 0.25) AS a, QUANTILE_CONT(score, 0.5) AS b FROM visits
+SELECT PERCENTILE(age, 0.25) AS a, PERCENTILE(score, 0.5) AS b FROM visits;
+-- Spark's formats of dates
+--: dialect spark
+--= SELECT strftime(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY m
+SELECT DATE_FORMAT(day, 'yyyy-MM') AS m, COUNT(*) AS n FROM visits GROUP BY m;
+-- timestamps of Spark are in one zone
+--: dialect spark
+--= SELECT COUNT(*) FROM visits WHERE seen >= TIMESTAMP '2024-03-02 12:00:00'
+SELECT COUNT(*) FROM visits WHERE seen >= TIMESTAMP '2024-03-02 12:00:00';
 -- Databricks is Spark
 --: dialect databricks
 --= SELECT YEAR(day) AS y, MONTH(day) AS m, COUNT(*) AS n FROM visits GROUP BY ALL
@@ -980,6 +1000,10 @@ SELECT SUM(DATE_DIFF(day, DATE '2023-05-01', MONTH)), COUNTIF(DATE_ADD(day, INTE
 --: dialect bigquery
 --= SELECT COUNT_IF(regexp_matches(name, '^\w+$')), COUNT_IF(starts_with(name, 'A')), COUNT_IF(LENGTH(name) = 2) FROM visits
 SELECT COUNTIF(REGEXP_CONTAINS(name, r'^\w+$')), COUNTIF(STARTS_WITH(name, 'A')), COUNTIF(LENGTH(name) = 2) FROM visits;
+-- BigQuery's quantiles, all of them or the one at a place
+--: dialect bigquery
+--= SELECT QUANTILE_DISC(age, 0.5) AS m, QUANTILE_DISC(score, 0.75) AS q FROM visits
+SELECT APPROX_QUANTILES(age, 100)[OFFSET(50)] AS m, APPROX_QUANTILES(score, 4)[SAFE_ORDINAL(4)] AS q FROM visits;
 -- LEAST with NULL is NULL in BigQuery
 --: dialect bigquery
 --= SELECT SUM(IF(age IS NULL, NULL, LEAST(age, score))), COUNT(IF(age IS NULL, NULL, 1)) FROM visits
@@ -992,6 +1016,14 @@ SELECT SUM(IFF(active, 1, 0)), SUM(NVL(age, 0)), COUNT_IF(CONTAINS(name, 'n')), 
 --: dialect snowflake
 --= SELECT CAST(date_trunc('quarter', day) AS DATE) AS q, SUM(DATE_DIFF('day', DATE '2024-01-01', day)) AS d, COUNT_IF(day + INTERVAL 5 DAY > DATE '2024-06-01') AS c, COUNT(*) AS n FROM visits WHERE day IS NOT NULL GROUP BY q
 SELECT DATE_TRUNC('quarter', day) AS q, SUM(DATEDIFF('day', DATE '2024-01-01', day)) AS d, COUNT_IF(DATEADD(day, 5, day) > DATE '2024-06-01') AS c, COUNT(*) AS n FROM visits WHERE day IS NOT NULL GROUP BY q;
+-- Snowflake's names of months and days have three letters
+--: dialect snowflake
+--= SELECT strftime(day, '%b') AS m, strftime(day, '%a') AS d, COUNT(*) AS n FROM visits GROUP BY m, d
+SELECT MONTHNAME(day) AS m, DAYNAME(day) AS d, COUNT(*) AS n FROM visits GROUP BY m, d;
+-- Snowflake's formats of dates
+--: dialect snowflake
+--= SELECT strftime(day, '%Y-%m') AS m, COUNT(*) AS n FROM visits GROUP BY m
+SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) AS n FROM visits GROUP BY m;
 -- Snowflake's RLIKE is about the whole text
 --: dialect snowflake
 --= SELECT COUNT_IF(regexp_full_match(name, '[A-Z].*')), COUNT_IF(name ILIKE 'a%') FROM visits
@@ -1016,10 +1048,22 @@ SELECT [Home Zip], SUM(IIF(age > 50, 1, 0)) AS old, SUM(ISNULL(age, 0)) AS a, SU
 --: dialect tsql
 --= SELECT SUM(DATE_DIFF('day', DATE '2024-01-01', day)), SUM(YEAR(day)), SUM(IF(day + INTERVAL 5 DAY > DATE '2024-06-01', 1, 0)), SUM(CAST(TRUNC(change) AS INT)) FROM visits
 SELECT SUM(DATEDIFF(day, '2024-01-01', day)), SUM(DATEPART(year, day)), SUM(IIF(DATEADD(day, 5, day) > '2024-06-01', 1, 0)), SUM(CAST(change AS INT)) FROM visits;
+-- T-SQL's variances and deviations
+--: dialect tsql
+--= SELECT VAR_SAMP(age), VAR_POP(age), STDDEV_SAMP(cost), STDDEV_POP(cost) FROM visits
+SELECT VAR(age), VARP(age), STDEV(cost), STDEVP(cost) FROM visits;
+-- T-SQL's percentiles, and names of months
+--: dialect tsql
+--= SELECT strftime(day, '%B') AS m, QUANTILE_CONT(age, 0.5) AS q, COUNT(*) AS n FROM visits GROUP BY m
+SELECT DATENAME(month, day) AS m, APPROX_PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) AS q, COUNT(*) AS n FROM visits GROUP BY DATENAME(month, day);
 -- T-SQL's TOP
 --: dialect tsql
 --= SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY COUNT(*) DESC LIMIT 1
 SELECT TOP 1 sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY COUNT(*) DESC;
+-- Trino's skewness is that of the rows themselves, its kurtosis that of a sample
+--: dialect trino
+--= SELECT SKEWNESS(age) * (COUNT(age) - 2) / SQRT(COUNT(age) * (COUNT(age) - 1)), KURTOSIS(age), EXP(AVG(LN(age + 1))) FROM visits
+SELECT SKEWNESS(age), KURTOSIS(age), GEOMETRIC_MEAN(age + 1) FROM visits;
 -- Trino's division and days of the week
 --: dialect trino
 --= SELECT SUM(age // 10), SUM(isodow(day)), COUNT(ward || sex), SUM(isodow(day)) FROM visits
@@ -1048,6 +1092,13 @@ SELECT sex, COUNT(*) AS n, MODE(ward) AS m FROM visits GROUP BY sex;
 SELECT ward, COUNT(*) AS n, MODE(active) FILTER (WHERE age > 20) AS m FROM visits GROUP BY ward;
 -- of whole numbers and of all rows, beside another
 SELECT MODE(age // 25) AS m, COUNT(*) AS n FROM visits;
+-- the mode as it is written in the standard
+--= SELECT sex, COUNT(*) AS n, MODE(ward) FILTER (WHERE age > 20) AS m FROM visits GROUP BY sex
+SELECT sex, COUNT(*) AS n, MODE() WITHIN GROUP (ORDER BY ward DESC) FILTER (WHERE age > 20) AS m FROM visits GROUP BY sex;
+-- and in PostgreSQL
+--: dialect postgres
+--= SELECT sex, COUNT(*) AS n, MODE(ward) AS m FROM visits GROUP BY sex
+SELECT sex, COUNT(*) AS n, MODE() WITHIN GROUP (ORDER BY ward) AS m FROM visits GROUP BY sex;
 
 -- == quantiles of whole numbers and days, of which every value has a cell
 -- the median is between the two middle values

@@ -1076,9 +1076,30 @@ SELECT SUM(date_diff('month', DATE '2024-01-01', day)) FROM visits
 --: dialect snowflake
 SELECT COUNT(*) FROM visits WHERE name:first = 'a'
 ;
---! SQLError 1:8 | a name in three letters means something else in snowflake | MONTHNAME(day)
---: dialect snowflake
-SELECT MONTHNAME(day) AS m, COUNT(*) FROM visits GROUP BY m
+--! SQLError 1:8 | 'th' in its format is not known | TO_CHAR(day, 'Month')
+--: dialect postgres
+SELECT TO_CHAR(day, 'Month') AS m, COUNT(*) FROM visits GROUP BY m
+;
+--! SQLError 1:8 | 'M' in its format is not known | DATE_FORMAT(day, 'M')
+--: dialect spark
+SELECT DATE_FORMAT(day, 'M') AS m, COUNT(*) FROM visits GROUP BY m
+;
+--! SQLError 1:8 | the format 'M' depends on a language | FORMAT(day, 'M')
+--: dialect tsql
+SELECT FORMAT(day, 'M') AS m, COUNT(*) FROM visits GROUP BY m
+;
+--! QueryError 1:8 | EVERY(active) cannot be released | EVERY(active)
+--: dialect postgres
+SELECT EVERY(active) FROM visits
+;
+--! QueryError 1:8 | IQR(age, 2) is not an aggregate that can be measured | IQR(age, 2)
+SELECT IQR(age, 2) FROM visits
+;
+--! QueryError 1:8 | IQR(DISTINCT age) is not supported | IQR(DISTINCT age)
+SELECT IQR(DISTINCT age) FROM visits
+;
+--! SQLError 1:8 | WITHIN GROUP goes with a percentile or the MODE of one column | MODE() WITHIN GROUP (ORDER BY ward, age)
+SELECT MODE() WITHIN GROUP (ORDER BY ward, age) FROM visits
 ;
 --! SQLError 1:25 | QUALIFY is not answered over private rows | QUALIFY
 --: dialect snowflake
@@ -1254,7 +1275,7 @@ SELECT ward, QUANTILE_CONT(age, [0.25, 0.5]) AS q FROM visits GROUP BY ward HAVI
 --! QueryError 1:8 | has 2 arguments | MAX(age, 3)
 SELECT MAX(age, 3) FROM visits
 ;
---! SQLError 1:8 | WITHIN GROUP goes with a percentile of one column | PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, score)
+--! SQLError 1:8 | WITHIN GROUP goes with a percentile or the MODE of one column | PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, score)
 SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, score) FROM visits
 ;
 --! SQLError 1:8 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
