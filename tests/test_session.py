@@ -635,13 +635,19 @@ def test_what_is_no_path_is_no_ledger(wrong: Any) -> None:
         dp.Session(dp.Budget(epsilon=1), ledger=wrong)
 
 
+@pytest.mark.parametrize("version", [None, "2026-11"])
 @pytest.mark.parametrize("fresh", [False, True])
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_a_file_that_is_gone_costs_nothing(tmp_path: Path, engine: Any, fresh: bool) -> None:
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "a lazy frame"])
+def test_a_file_that_is_gone_costs_nothing(
+    tmp_path: Path, engine: Any, fresh: bool, version: str | None
+) -> None:
     place = tmp_path / "t.parquet"
     pl.DataFrame({"x": [1, 2]}).write_parquet(place)
     session = dp.Session(dp.Budget(epsilon=1))
-    session.register("t", place, engine=engine)
+    if engine == "a lazy frame":
+        session.register("t", pl.scan_parquet(place), version=version)
+    else:
+        session.register("t", place, engine=engine, version=version)
     place.unlink()
     with pytest.raises(dp.EngineError, match="not where it was"):
         session.sql("SELECT COUNT(*) AS n FROM t", epsilon=0.1, fresh=fresh)

@@ -131,6 +131,11 @@ class DuckDBEngine(Engine):
         with self._lock:  # each time: the view that a relation reads may be another by now
             return scans_a_table(self._relation)
 
+    def version_of_relation(self) -> None:
+        """A relation of the user's own can change without a trace, so it has no version."""
+        with self._lock:
+            require_silence(self._relation)
+
     def height(self) -> int | None:
         return None if self._height is None else self._height()
 

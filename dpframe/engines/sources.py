@@ -26,6 +26,7 @@ class Opened:
 
     engine: Engine
     version: Callable[[], str | None]
+    """Asked for before each charge, so an error if the data cannot be read any more."""
 
 
 def open_data(data: Any, engine: EngineName | None) -> Opened:
@@ -44,13 +45,19 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
     token = f"registered {uuid.uuid4()}"
     if isinstance(data, pl.LazyFrame):
         read = files_of(data)
+        if read and files_version(read) is None:  # they are no files of this machine
+            read = None
         return Opened(found, lambda: _version_of_lazy(token, read))
-    mutable = type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb", "pandas")
-    return Opened(found, lambda: None if mutable else token)
+    module = type(data).__module__.partition(".")[0]
+    if module in ("duckdb", "_duckdb"):
+        from dpframe.engines.duckdb import DuckDBEngine
+
+        assert isinstance(found, DuckDBEngine)
+        return Opened(found, found.version_of_relation)
+    return Opened(found, lambda: None if module == "pandas" else token)
 
 
 def _version_of_files(files: list[str]) -> str:
-    """The version of files; it is asked for before a charge, which those that are gone would waste."""
     version = files_version(files)
     if version is None:
         raise EngineError(
@@ -66,8 +73,7 @@ def _version_of_lazy(token: str, files: list[str] | None) -> str | None:
     """A frame that is computed anew from these files whenever it is asked."""
     if not files:
         return None if files is None else token
-    version = files_version(files)
-    return None if version is None else f"{token} {version}"
+    return f"{token} {_version_of_files(files)}"
 
 
 _NEVER_THE_SAME = r"python|map_groups|\.shuffle\(|\.sample\(|\.rank\("

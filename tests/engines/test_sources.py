@@ -20,6 +20,7 @@ import pytest
 from polars.io.plugins import register_io_source
 
 import dpframe as dp
+from dpframe.engines import sources
 from dpframe.engines.base import Engine
 from dpframe.engines.sandbox import BELIEVES
 from dpframe.engines.sources import engine_for, open_data
@@ -718,7 +719,15 @@ def test_a_lazy_frame_has_the_version_of_the_files_that_it_reads(tmp_path: Path)
     FRAME.head(2).write_parquet(path)
     assert opened.version() not in (None, before)
     Path(path).unlink()
-    assert opened.version() is None
+    with pytest.raises(dp.EngineError, match="not where it was"):
+        opened.version()
+
+
+def test_a_lazy_frame_over_files_that_are_elsewhere_has_no_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sources, "files_of", lambda frame: ["s3://bucket/t.parquet"])
+    assert open_data(FRAME.lazy(), None).version() is None
 
 
 def test_a_lazy_frame_that_cannot_be_told_has_no_version(tmp_path: Path) -> None:
@@ -803,10 +812,11 @@ def test_a_relation_whose_queries_are_profiled_is_refused(
     connection.execute(profile)
     with pytest.raises(dp.DeclarationError, match="prints a profile"):
         session(connection.table("stored"), columns={})
-    with pytest.raises(dp.EngineError):
+    with pytest.raises(dp.DeclarationError, match="prints a profile"):
         opened.sql("SELECT COUNT(*) FROM t WHERE x >= 0", epsilon=1)
-    with pytest.raises(dp.EngineError):
+    with pytest.raises(dp.DeclarationError, match="prints a profile"):
         joined.sql("SELECT COUNT(*) FROM t JOIN b ON t.x = b.x", epsilon=1)
+    assert opened.spent.epsilon == joined.spent.epsilon == 0
     assert "3217" not in capfd.readouterr().out
     connection.execute("PRAGMA disable_profiling")
     assert opened.sql("SELECT COUNT(*) FROM t WHERE x >= 0", epsilon=1).item() == 3217
