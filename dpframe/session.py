@@ -195,9 +195,8 @@ class Session:
         With `bounds="auto"`, what is added up without a declared range gets one that is learned
         for a fifth of the cost; the release shows it.
 
-        An eighth of the epsilon of a quantile, or a fifth of its rho, pays for its error bar. With
-        `error_bars=False` all of it goes to the place, which then has none. Other error bars are
-        free, and stay.
+        A quarter of what a quantile costs pays for its error bar. With `error_bars=False` all of it
+        goes to the place, which then has none. Other error bars are free, and stay.
         """
         cost = Cost(epsilon, rho, share, error, confidence, delta, error_bars)
         if bounds is not None:

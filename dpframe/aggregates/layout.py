@@ -276,7 +276,7 @@ def _ranked_size(part: RankedCells, norm: int, swap: Swap | None) -> float:
     if not part.counted:
         place = float(steps) if norm == 1 else math.sqrt(steps / 2)
         return place if swap is None else place * swap_factor(part.levels, swap)
-    counted, levels = float(COUNTED[norm]), len(part.levels)
+    counted, levels = float(COUNTED), len(part.levels)
     around = min(part.inside, levels * number_of_edges(1, max(1, part.inside // levels)))
     typical = math.sqrt(sum(error**2 for error in rank_errors(part.levels)) / levels)
     place, bar = steps / (1 - counted), math.sqrt(around) / 2 / typical / counted

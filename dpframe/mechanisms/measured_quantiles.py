@@ -47,7 +47,7 @@ class MeasuredQuantiles:
 
     >>> middle = MeasuredQuantiles.for_epsilon((Fraction(1, 2),), Fraction(1), l1=1)
     >>> print(middle.choice.scale, middle.noise.scale, middle.loss(l1=1))
-    8/7 8 epsilon 1
+    4/3 4 epsilon 1
     >>> bare = MeasuredQuantiles.for_epsilon((Fraction(1, 2),), Fraction(1), l1=1, counted=False)
     >>> print(bare.choice.scale, bare.noise, bare.loss(l1=1))
     1 None epsilon 1
@@ -70,7 +70,7 @@ class MeasuredQuantiles:
         """Return the most accurate one whose `loss` is at most `epsilon`."""
         if not counted:
             return cls(QuantileSelection.for_epsilon(levels, epsilon, l1, swap), None)
-        counting = check_cost("epsilon", epsilon) * COUNTED[1]
+        counting = check_cost("epsilon", epsilon) * COUNTED
         choice = QuantileSelection.for_epsilon(levels, epsilon - counting, l1, swap)
         return cls(choice, DiscreteLaplace.for_epsilon(counting, _moved(l1, swap)))
 
@@ -87,7 +87,7 @@ class MeasuredQuantiles:
         """Return the most accurate one whose `zcdp_loss` is at most `rho`."""
         if not counted:
             return cls(QuantileSelection.for_rho(levels, rho, l2_squared, swap), None)
-        counting = check_cost("rho", rho) * COUNTED[2]
+        counting = check_cost("rho", rho) * COUNTED
         choice = QuantileSelection.for_rho(levels, rho - counting, l2_squared, swap)
         return cls(choice, DiscreteGaussian.for_rho(counting, _moved(l2_squared, swap)))
 

@@ -274,7 +274,7 @@ def _noise_text(offer: Offer, index: int) -> str:
             return f"{law.name} with {share:.0%} of the cost; {mode_text(law, part, step, 1)}"
         assert isinstance(part, RankedCells)
         choice = law.choice
-        counted = float(COUNTED[1 if offer.layout.context.norm == 1 else 2]) * part.counted
+        counted = float(COUNTED) * part.counted
         bars = f"from counts around what is chosen, with {share * counted:.0%} of the cost"
         return (
             f"exponential mechanism with {share * (1 - counted):.0%} of the cost;"

@@ -262,4 +262,5 @@ def test_a_place_is_little_further_off_than_with_the_whole_cost(pure):
     else:
         whole = QuantileSelection.for_rho(THREE, cost, 1)
         found = MeasuredQuantiles.for_rho(THREE, cost, 1)
-    assert 1.1 < found.choice.scale / whole.scale < 1.15
+    further = Fraction(4, 3) if pure else math.sqrt(4 / 3)
+    assert found.choice.scale / whole.scale == pytest.approx(float(further), rel=1e-3)

@@ -53,7 +53,7 @@ def test_a_list_has_the_numbers_and_the_error_bars_of_its_quantiles(engine: str,
         assert all(low <= high for low, high in zip(row["q_low"], row["q_high"], strict=True))
     errors = single.errors
     for ours, b, a in zip(found.errors["q"], errors["b"], errors["a"], strict=True):
-        assert ours.to_list() == pytest.approx([b, a], rel=0.5, abs=1)
+        assert ours.to_list() == pytest.approx([b, a], rel=1e-9)
 
 
 def test_it_is_shown_with_its_error_bars_and_read_by_arrow() -> None:
