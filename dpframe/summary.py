@@ -26,7 +26,7 @@ from dpframe.frontends.polars_arguments import (
     terms,
     without,
 )
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import code_of
 from dpframe.frontends.polars_winners import best_rows
 from dpframe.plan.domains import INT64

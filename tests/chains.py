@@ -45,6 +45,7 @@ _DAYS = (date(2024, 1, 1), date(2024, 2, 29), date(1970, 1, 1), date(2023, 12, 3
 _FIELDS = {
     **{name: name for name in ("year", "quarter", "month", "week", "day")},
     **{"weekday": "isodow", "ordinal_day": "doy", "hour": "hour", "minute": "minute"},
+    "iso_year": "isoyear",
 }
 _UNITS = {"1y": "year", "1q": "quarter", "1mo": "month", "1w": "week", "1d": "day", "1h": "hour"}
 _COMPARED = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -143,7 +144,7 @@ class Chains:
             case 5:
                 when = self._either("day", "moment")
                 field = self.pick(*_FIELDS)
-                bounded = field != "year" or when.bounded
+                bounded = "year" not in field or when.bounded
                 return Twin(
                     f"{when.polars}.dt.{field}()",
                     f"EXTRACT({_FIELDS[field]} FROM {when.sql})",
@@ -203,7 +204,10 @@ class Chains:
                     a.bounded,
                 )
             case 5:
-                name, sql = self.pick(("sqrt", "SQRT"), ("log", "LN"), ("exp", "EXP"))
+                name, sql = self.pick(
+                    *(("sqrt", "SQRT"), ("log", "LN"), ("exp", "EXP"), ("sin", "SIN")),
+                    *(("arctan", "ATAN"), ("degrees", "DEGREES")),
+                )
                 return Twin(f"{a.polars}.{name}()", f"{sql}({a.sql})", False)
             case 6:
                 power = self.pick("2", "3", "0.5", "-1")
@@ -242,7 +246,8 @@ class Chains:
                     f"SUBSTRING({a.sql}, {start + 1}, {length})",
                 )
             case 2:
-                return Twin(f"{a.polars}.str.head(2)", f"LEFT({a.sql}, 2)")
+                side, sql = self.pick(("head", "LEFT"), ("tail", "RIGHT"))
+                return Twin(f"{a.polars}.str.{side}(2)", f"{sql}({a.sql}, 2)")
             case 3:
                 old, new = self.pick("a", "1", "%"), self.pick("", "b")
                 return Twin(
@@ -252,12 +257,18 @@ class Chains:
             case 4:
                 b = self.text(0)
                 return Twin(f"({a.polars} + {b.polars})", f"({a.sql} || {b.sql})")
+            case 5 if self.below(2):
+                b = self._either("day", "moment")
+                return Twin(f"{b.polars}.dt.to_string('%Y-%m')", f"STRFTIME({b.sql}, '%Y-%m')")
             case 5:
                 b = self.whole(0)
                 return Twin(f"{b.polars}.cast(pl.String)", f"CAST({b.sql} AS VARCHAR)")
             case 6:
                 return self._choice(self.text, depth)
-            case 7 | 8 | 9 | 10:
+            case 7:
+                side = self.pick("start", "end")
+                return Twin(f"{a.polars}.str.pad_{side}(3, 'é')")
+            case 8 | 9 | 10:
                 side, which = self.pick("", "_start", "_end"), self.pick("", "'a1'")
                 return Twin(f"{a.polars}.str.strip_chars{side}({which})")
             case _:
@@ -289,6 +300,11 @@ class Chains:
                 f"DATE_TRUNC('{_UNITS[unit]}', {a.sql})",
                 a.bounded,
             )
+        if self.below(2):
+            a = self.moment(depth - 1)
+            return Twin(
+                f"{a.polars}.dt.offset_by('1mo')", f"({a.sql} + INTERVAL 1 MONTH)", a.bounded
+            )
         return self._choice(self.moment, depth)
 
     def condition(self, depth: int) -> Twin:
@@ -318,8 +334,14 @@ class Chains:
             case 5:
                 return self._listed(depth)
             case 6:
-                a, tested = self.text(depth - 1), self.pick("starts_with", "ends_with")
+                a, tested = self.text(depth - 1), self.pick("starts_with", "ends_with", "contains")
                 what = self.pick("a", "é", "%")
+                if tested == "contains":
+                    what = self.pick("^a", "[a-c]1?$", "é|1")
+                    return Twin(
+                        f"{a.polars}.str.contains({what!r})",
+                        f"REGEXP_MATCHES({a.sql}, {quoted(what)})",
+                    )
                 return Twin(
                     f"{a.polars}.str.{tested}({what!r})", f"{tested}({a.sql}, {quoted(what)})"
                 )

@@ -17,7 +17,7 @@ from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate, with_p
 from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_histograms import is_hist, read_hist
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
 from dpframe.frontends.polars_unknown import UNMEASURED
 from dpframe.frontends.polars_windows import Windows, is_one_value

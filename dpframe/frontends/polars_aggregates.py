@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dpframe.frontends.polars_exprs import TermReader, options_text
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import SQL_AGGREGATES, PolarsOrigin, code_of, polars_error
 from dpframe.frontends.polars_unknown import UNMEASURED
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction, literal

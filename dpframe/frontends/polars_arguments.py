@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from dpframe.errors import QueryError
-from dpframe.frontends.polars_json import Schema, Term, Unreadable, terms_of
+from dpframe.frontends.polars_json import Schema, terms_of
+from dpframe.frontends.polars_terms import Term, Unreadable
 from dpframe.frontends.polars_text import code_of, polars_error
 from dpframe.plan.nodes import RESERVED
 

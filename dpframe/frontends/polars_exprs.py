@@ -10,8 +10,8 @@ from typing import Any
 
 from dpframe.errors import QueryError
 from dpframe.frontends.polars_functions import READERS
-from dpframe.frontends.polars_json import Term
-from dpframe.frontends.polars_text import PolarsOrigin, polars_error
+from dpframe.frontends.polars_terms import Term
+from dpframe.frontends.polars_text import SYMBOLS, PolarsOrigin, polars_error
 from dpframe.frontends.polars_unknown import ROW_BY_ROW, unknown
 from dpframe.plan.exprs import Call, Expr, Literal, literal
 
@@ -40,6 +40,11 @@ _PLAIN: dict[str, tuple[str, int | None]] = {
     "ceil": ("ceil", 1),
     "sqrt": ("sqrt", 1),
     "exp": ("exp", 1),
+    "sin": ("sin", 1),
+    "cos": ("cos", 1),
+    "arctan": ("atan", 1),
+    "degrees": ("degrees", 1),
+    "radians": ("radians", 1),
     "is_null": ("is_null", 1),
     "is_nan": ("is_nan", 1),
     "fill_nan": ("fill_nan", 2),
@@ -57,6 +62,9 @@ _PLAIN: dict[str, tuple[str, int | None]] = {
 _CONNECTED = {"and": "and", "or": "or", "all_horizontal": "and", "any_horizontal": "or"}
 
 _FIELDS = {
+    "dt.millennium": "millennium",
+    "dt.century": "century",
+    "dt.iso_year": "isoyear",
     "dt.year": "year",
     "dt.quarter": "quarter",
     "dt.month": "month",
@@ -69,7 +77,7 @@ _FIELDS = {
     "dt.second": "second",
 }
 
-_KNOWN = sorted({*_PLAIN, *_FIELDS, *READERS, *_CONNECTED} - {"lit", "when"})
+_KNOWN = sorted({*_PLAIN, *_FIELDS, *READERS, *_CONNECTED} - {"lit", "when", *SYMBOLS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,21 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from dpframe.frontends.polars_strings import STRINGS
 from dpframe.frontends.polars_text import operand_code
+from dpframe.frontends.polars_times import TIMES
 from dpframe.plan.exprs import Expr, literal
 
 if TYPE_CHECKING:
     from dpframe.frontends.polars_exprs import Step
-
-_UNITS = {
-    "1y": "year",
-    "1q": "quarter",
-    "1mo": "month",
-    "1w": "week",
-    "1d": "day",
-    "1h": "hour",
-    "1m": "minute",
-    "1s": "second",
-}
 
 _TYPES = {
     "Int8": "TINYINT",
@@ -263,13 +253,6 @@ def _binned(step: Step, breaks: list[Any], labels: list[Any], *, closed_right: b
     return step.call("case", *args, step.literal(labels[-1]))
 
 
-def _date_trunc(step: Step) -> Expr:
-    every = step.constant(1, "the unit")
-    if every not in _UNITS:
-        raise step.error(f"{every!r} is no unit", fix=f"one of {', '.join(_UNITS)}")
-    return step.call("date_trunc", step.first(), params=(_UNITS[every],))
-
-
 def _negated(function: str) -> Callable[[Step], Expr]:
     return lambda step: step.call("not", step.call(function, *step.inputs()))
 
@@ -294,12 +277,11 @@ READERS: dict[str, tuple[tuple[str, ...], Callable[[Step], Expr]]] = {
     "pow": ((), _pow),
     "sum_horizontal": (("ignore_nulls",), _sum_horizontal),
     "mean_horizontal": (("ignore_nulls",), _mean_horizontal),
-    "dt.truncate": ((), _date_trunc),
-    "dt.date": ((), lambda step: step.call("cast", step.first(), params=("DATE",))),
     "str.strptime": (("dtype", "format", "exact"), _strptime),
     "str.to_integer": (("dtype", "strict"), _to_integer),
     "cut": (("breaks", "labels", "left_closed", "include_breaks"), _cut),
     "bin_intervals": (("breaks", "labels", "right_closed", "include_intervals"), _bin_intervals),
     **STRINGS,
+    **TIMES,
 }
 """The options that each one looks at, and the reader itself."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dpframe.frontends.polars_aggregates import has_aggregate, unfiltered
 from dpframe.frontends.polars_arguments import Named, output_name
 from dpframe.frontends.polars_exprs import TermReader
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
 from dpframe.plan.bins import HIGH, LOW, NO_WISH, Wish, binned
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction

@@ -13,25 +13,12 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 
-
-class Unreadable(Exception):
-    """A node that has no meaning here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One step of an expression: its name as users write it, its inputs, its fixed options."""
-
-    name: str
-    inputs: tuple[Term, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-
+from dpframe.frontends.polars_terms import Term, Unreadable, picked, spread, width
 
 Schema = Callable[[], Mapping[str, pl.DataType]]
 """The columns that selectors choose from, and their types."""
@@ -46,7 +33,7 @@ def terms_of(expr: pl.Expr, schema: Schema) -> list[Term]:
     try:
         root = json.loads(expr.meta.serialize(format="json"))
         found = _Decoder(schema).node(root)
-        return [_picked(found, i) for i in range(_width(found))]
+        return [picked(found, i) for i in range(width(found))]
     except RecursionError:
         raise Unreadable("it is nested too deeply") from None
     except pl.exceptions.ColumnNotFoundError:
@@ -76,6 +63,7 @@ _OPERATORS = {
     "Or": "or",
     "LogicalOr": "or",
     "Xor": "xor",
+    "TruncDivide": "truncdiv",
     "EqValidity": "eq_missing",
     "NotEqValidity": "ne_missing",
 }
@@ -87,6 +75,7 @@ _FAMILIES = {
     "ListExpr": "list.",
     "ArrayExpr": "arr.",
     "StructExpr": "struct.",
+    "Categorical": "cat.",
     "CategoricalExpr": "cat.",
     "BinaryExpr": "bin.",
     "Trigonometry": "",
@@ -101,11 +90,20 @@ _NAMES = {
     "pow.cbrt": "cbrt",
     "negate": "neg",
     "as_struct": "struct",
+    "arg_where": "arg_true",
+    "q_cut": "qcut",
+    "rleid": "rle_id",
+    "round_sf": "round_sig_figs",
+    **{f"arc_{name}": f"arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
     "str.lowercase": "str.to_lowercase",
     "str.uppercase": "str.to_uppercase",
     "str.titlecase": "str.to_titlecase",
     "str.concat_horizontal": "concat_str",
+    "str.concat_vertical": "str.join",
     "str.format": "format",
+    "str.split_n": "str.splitn",
+    "str.z_fill": "str.zfill",
+    "dt.add_business_day": "dt.add_business_days",
     "dt.week_day": "dt.weekday",
     "dt.time_stamp": "dt.timestamp",
     "not": "not_",
@@ -194,7 +192,7 @@ class _Decoder:
         name, options = _function_name(body["function"])
         inputs = tuple(self.node(each) for each in body["input"])
         if name in _HORIZONTAL or name.endswith("_horizontal"):
-            inputs = tuple(column for each in inputs for column in _spread(each))
+            inputs = tuple(column for each in inputs for column in spread(each))
         return Term(name, inputs, options)
 
     def _over(self, body: Any) -> Term:
@@ -210,11 +208,12 @@ class _Decoder:
 
     def _other(self, kind: str, body: Any) -> Term:
         """A node that no query may hold, as far as it can be shown in an error."""
+        name = _cut_name(kind, body)
         if isinstance(body, dict):
             for key in ("expr", "input", "function"):
                 if isinstance(body.get(key), dict):
-                    return Term(_snake(kind), (self.node(body[key]),), {"unread": True})
-        return Term(_snake(kind), (), {"unread": True})
+                    return Term(name, (self.node(body[key]),), {"unread": True})
+        return Term(name, (), {"unread": True})
 
 
 _NODES: dict[str, Callable[[_Decoder, Any], Term]] = {
@@ -255,6 +254,8 @@ def _named(function: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(function, str):
         return _snake(function), {}
     ((kind, body),) = function.items()
+    if kind in _VARIANTS:
+        return _VARIANTS[kind](body), dict(body) if isinstance(body, dict) else {"value": body}
     if kind == "Strptime":
         dtype, how = body
         return "strptime", {"dtype": _dtype(dtype), "format": how["format"], "exact": how["exact"]}
@@ -264,6 +265,45 @@ def _named(function: Any) -> tuple[str, dict[str, Any]]:
         fisher, bias = body
         return "kurtosis", {"fisher": fisher, "bias": bias}
     return _snake(kind), dict(body) if isinstance(body, dict) else {"value": body}
+
+
+_VARIANTS: dict[str, Callable[[Any], str]] = {
+    "FillNullWithStrategy": lambda how: {
+        "Forward": "forward_fill",
+        "Backward": "backward_fill",
+    }.get(_kind(how), "fill_null_with_strategy"),
+    "Random": lambda how: "shuffle" if _kind(how["method"]) == "Shuffle" else "sample",
+    "RollingExpr": lambda how: f"rolling_{_snake(_kind(how['function']))}",
+    "TopK": lambda how: "bottom_k" if how["descending"] else "top_k",
+    "TopKBy": lambda how: "bottom_k_by" if all(how["descending"]) else "top_k_by",
+}
+"""Nodes that stand for several methods, and which one it is."""
+
+
+_EVALUATIONS = {
+    "Array": "arr.eval",
+    "ArrayAgg": "arr.agg",
+    "Cumulative": "cumulative_eval",
+    "List": "list.eval",
+    "ListAgg": "list.agg",
+}
+
+
+def _kind(node: Any) -> str:
+    """The name of a node that may have a body."""
+    return node if isinstance(node, str) else str(*node)
+
+
+def _cut_name(kind: str, body: Any) -> str:
+    """What users call a node that picks some rows, or looks into lists; else its own name."""
+    if kind == "Slice":
+        start = _constant(body["offset"]) if "Literal" in body["offset"] else 1
+        return "head" if start == 0 else "tail" if start < 0 else "slice"
+    if kind == "Gather" and body.get("returns_scalar"):
+        return "get"
+    if kind == "Eval":
+        return _EVALUATIONS.get(_kind(body["variant"]), "eval")
+    return _snake(kind)
 
 
 def _correlation(method: Any) -> tuple[str, dict[str, Any]]:
@@ -331,33 +371,3 @@ def _constant(node: Any) -> Any:
         return values
     (value,) = values
     return value
-
-
-# --- selectors: one expression, many columns -----------------------------------------------------
-
-
-def _spread(term: Term) -> Iterator[Term]:
-    if term.name == "columns":
-        yield from (Term("col", options={"name": name}) for name in term.options["names"])
-    else:
-        yield from (_picked(term, i) for i in range(_width(term)))
-
-
-def _width(term: Term) -> int:
-    """How many columns a term stands for; what stands for one goes with each of many."""
-    if term.name == "columns":
-        return len(term.options["names"])
-    widths = {_width(each) for each in term.inputs} - {1}
-    if len(widths) > 1:
-        raise Unreadable("its selectors choose different numbers of columns")
-    return widths.pop() if widths else 1
-
-
-def _picked(term: Term, index: int) -> Term:
-    """The term for one of the columns."""
-    if term.name == "columns":
-        names = term.options["names"]
-        return Term("col", options={"name": names[index if len(names) > 1 else 0]})
-    if not term.inputs:
-        return term
-    return Term(term.name, tuple(_picked(each, index) for each in term.inputs), term.options)

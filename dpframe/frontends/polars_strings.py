@@ -32,21 +32,36 @@ def _text(step: Step, index: int, what: str) -> str:
     return value
 
 
-def _pattern(step: Step, *, literal: bool) -> str:
-    """A pattern that stands for itself."""
-    pattern = _text(step, 1, "the pattern")
-    if not literal and re.search(r"[\\.+*?()|\[\]{}^$#&~\-\s]", pattern):
-        raise step.error(
-            "is a regular expression",
-            why="engines read regular expressions differently",
-            fix="literal=True, or str.starts_with and str.ends_with",
-        )
-    return pattern
+def _is_plain(pattern: str) -> bool:
+    """Whether a regular expression stands for itself."""
+    return re.search(r"[\\.+*?()|\[\]{}^$#&~\-\s]", pattern) is None
 
 
 def _contains(step: Step) -> Expr:
-    pattern = _pattern(step, literal=step.term.options["literal"])
-    return step.call("contains", step.first(), params=(pattern,))
+    pattern = _text(step, 1, "the pattern")
+    if step.term.options["literal"] or _is_plain(pattern):
+        return step.call("contains", step.first(), params=(pattern,))
+    for written in re.findall(r"\\.|\(\?", pattern, re.DOTALL):
+        if written in _OF_UNICODE:
+            raise step.error(
+                f"{written} in its pattern is that of Unicode",
+                why="to Polars it matches signs beyond ASCII as well, to other engines it does not",
+                fix=_OF_UNICODE[written],
+            )
+    return step.call("regexp_matches", step.first(), params=(pattern, "", False))
+
+
+_OF_UNICODE = {
+    "\\d": "write [0-9]",
+    "\\D": "write [^0-9]",
+    "\\w": "write [A-Za-z0-9_]",
+    "\\W": "write [^A-Za-z0-9_]",
+    "\\s": "write [ \\t\\n]",
+    "\\S": "write [^ \\t\\n]",
+    "\\b": "write what the word stands between: (^| )word($| )",
+    "(?": "without options: str.to_lowercase() before it ignores case, and ( ) makes a group",
+}
+"""What means more in Polars than in the syntax that engines share."""
 
 
 def _tested(function: str) -> Callable[[Step], Expr]:
@@ -59,7 +74,13 @@ def _replace(step: Step) -> Expr:
     options = step.term.options
     if options["n"] != -1:
         raise step.error("replaces the first match only", fix='str.replace_all("a", "b")')
-    pattern = _pattern(step, literal=options["literal"])
+    pattern = _text(step, 1, "the pattern")
+    if not options["literal"] and not _is_plain(pattern):
+        raise step.error(
+            "replaces what a regular expression matches",
+            why="engines find the parts that match differently",
+            fix="literal=True",
+        )
     new = _text(step, 2, "the replacement")
     if "$" in new and not options["literal"]:
         raise step.error("the replacement refers to a match", fix="literal=True")
@@ -94,6 +115,27 @@ def _head(step: Step) -> Expr:
     return step.call("left", step.first(), params=(length,))
 
 
+def _tail(step: Step) -> Expr:
+    length = step.constant(1, "the length")
+    if not isinstance(length, int) or length < 0:
+        raise step.error("counts from the start", fix="str.tail(3)")
+    return step.call("right", step.first(), params=(length,))
+
+
+def _padded(function: str) -> Callable[[Step], Expr]:
+    """Longer texts stay as they are, where those of SQL are cut."""
+
+    def read(step: Step) -> Expr:
+        length, value = step.constant(1, "the length"), step.first()
+        if not isinstance(length, int) or length < 0:
+            raise step.error("the length is not a number", fix="str.pad_start(4)")
+        is_long = step.call("greater_equal", step.call("length", value), step.literal(length))
+        filled = step.call(function, value, params=(length, step.term.options["fill_char"]))
+        return step.call("case", is_long, value, filled)
+
+    return read
+
+
 def _concatenated(step: Step) -> Expr:
     between, skips = step.term.options["delimiter"], step.term.options["ignore_nulls"]
     texts = step.inputs()
@@ -119,5 +161,8 @@ STRINGS: dict[str, tuple[tuple[str, ...], Callable[[Step], Expr]]] = {
     "str.strip_chars_end": ((), _stripped("strip_chars_end")),
     "str.slice": ((), _slice),
     "str.head": ((), _head),
+    "str.tail": ((), _tail),
+    "str.pad_start": (("fill_char",), _padded("lpad")),
+    "str.pad_end": (("fill_char",), _padded("rpad")),
 }
 """The options that each one looks at, and the reader itself."""

@@ -8,12 +8,12 @@ from datetime import date
 from typing import Any
 
 from dpframe.errors import QueryError
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 
 _LONGEST = 120
 """An expression is shown up to this many characters."""
 
-_SYMBOLS = {
+SYMBOLS = {
     "add": "+",
     "sub": "-",
     "mul": "*",
@@ -83,8 +83,8 @@ def code_of(term: Term) -> str:
         return f"pl.col({', '.join(map(_constant, term.options['names']))})"
     if name == "lit":
         return f"pl.lit({_constant(term.options['value'])})"
-    if name in _SYMBOLS and len(inputs) >= 2:
-        return f" {_SYMBOLS[name]} ".join(operand_code(each, i) for i, each in enumerate(inputs))
+    if name in SYMBOLS and len(inputs) >= 2:
+        return f" {SYMBOLS[name]} ".join(operand_code(each, i) for i, each in enumerate(inputs))
     if name == "neg":
         return f"-{operand_code(inputs[0])}"
     if name == "not_":
@@ -98,6 +98,8 @@ def code_of(term: Term) -> str:
     shown = [operand_code(inputs[0]), *map(_argument, inputs[1:])]
     if name == "cast":
         return f"{shown[0]}.cast(pl.{term.options['dtype']})"
+    if name == "fill_null_with_strategy":
+        return f"{shown[0]}.fill_null(strategy={_constant(str(term.options['value']).lower())})"
     if name == "hist" and term.options.get("bin_count") is not None:
         shown.append(f"bin_count={term.options['bin_count']}")
     shown += [_constant(term.options[key]) for key in _SHOWN.get(name, ()) if key in term.options]
@@ -118,7 +120,7 @@ def operand_code(term: Term, position: int = 0) -> str:
     if term.name == "lit" and position:
         return _constant(term.options["value"])
     text = code_of(term)
-    loose = term.name in _SYMBOLS or term.name in ("neg", "not_")
+    loose = term.name in SYMBOLS or term.name in ("neg", "not_")
     return f"({text})" if loose else text
 
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from dpframe.errors import QueryError
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import SQL_AGGREGATES, operand_code, polars_error
 
 ROW_BY_ROW = (
@@ -16,10 +16,10 @@ ROW_BY_ROW = (
 
 def unknown(term: Term, known: Sequence[str]) -> QueryError:
     """The error for a step that is not read; `known` are the functions of single rows."""
-    if term.name in ACROSS_ROWS:
+    if term.name in ACROSS_ROWS or term.name.startswith(("rolling_", "ewm_")):
         return polars_error(
             term,
-            f"{term.name} looks at several rows",
+            f"{term.name.removesuffix('_with_strategy')} looks at several rows",
             why="one row could change the values of many others, which noise would not cover",
             fix=_INSTEAD.get(term.name, "aggregate instead: .group_by(...).agg(...)"),
         )
@@ -45,11 +45,12 @@ ACROSS_ROWS = {
     *("over", "rank", "shift", "diff", "pct_change", "sort", "sort_by", "slice", "head", "tail"),
     *("is_unique", "is_first_distinct", "is_last_distinct", "rolling", "top_k", "bottom_k", "get"),
     *("cum_sum", "cum_count", "cum_min", "cum_max", "cum_prod", "interpolate", "reverse", "unique"),
-    *("fill_null_with_strategy", "qcut", "bin_quantiles", "bin_ranks", "is_duplicated", "shuffle"),
-    *("explode", "implode", "ewm_mean", "rle", "rle_id", "drop_nulls", "drop_nans", "filter"),
+    *("qcut", "bin_quantiles", "bin_ranks", "is_duplicated", "shuffle", "limit"),
+    *("explode", "implode", "rle", "rle_id", "drop_nulls", "drop_nans", "filter", "arg_true"),
     *("value_counts", "arg_sort", "arg_unique", "arg_max", "arg_min", "sample", "search_sorted"),
     *("mode", "first", "last", "agg_groups", "backward_fill", "forward_fill", "gather"),
-    *("top_k_by", "max_by", "min_by"),
+    *("top_k_by", "bottom_k_by", "max_by", "min_by", "cumulative_eval", "peak_max", "peak_min"),
+    *("interpolate_by", "unique_counts", "set_sorted", "fill_null_with_strategy"),
 }
 """Functions whose value in one row depends on other rows."""
 
@@ -64,9 +65,17 @@ _INSTEAD = {
     **dict.fromkeys(("over", "rank", "shift", "diff", "pct_change"), _OF_GROUPS),
     **dict.fromkeys(("cum_count", "cum_min", "cum_max"), _OF_GROUPS),
     "cum_sum": "of bins: .select(pl.col(x).hist(bin_count=20).cum_sum())",
-    "value_counts": '.group_by("ward").len().sort("len", descending=True)',
+    **dict.fromkeys(
+        ("unique_counts", "value_counts"), '.group_by("ward").len().sort("len", descending=True)'
+    ),
+    "fill_null_with_strategy": "fill_null(0), or another constant",
+    **dict.fromkeys(
+        ("bin_quantiles", "bin_ranks", "qcut"),
+        "release the quantiles, and cut at them: .select(pl.col(x).quantile([0.25, 0.5, 0.75]))",
+    ),
     **dict.fromkeys(("arg_max", "arg_min", "first", "gather", "get", "last", "max_by"), _BEST),
-    **dict.fromkeys(("min_by", "slice", "sort_by", "top_k_by"), _BEST),
+    **dict.fromkeys(("min_by", "slice", "head", "tail", "sort_by"), _BEST),
+    **dict.fromkeys(("top_k", "top_k_by", "bottom_k", "bottom_k_by"), _BEST),
 }
 """What to write instead of them, where it is known."""
 

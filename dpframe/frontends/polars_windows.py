@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dpframe.frontends.polars_aggregates import aggregate_call, is_aggregate
 from dpframe.frontends.polars_exprs import TermReader
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
 from dpframe.plan.exprs import Call, Column, Expr, WindowCall, WindowOrder, literal
 from dpframe.plan.nodes import Aggregate, Node, Project, Regroup, Window

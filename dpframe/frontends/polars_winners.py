@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpframe.errors import QueryError
 from dpframe.frontends.polars_arguments import Named
-from dpframe.frontends.polars_json import Term
+from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import polars_error
 
 _SINGLE = {"max_by": True, "min_by": False}
@@ -52,7 +52,7 @@ def _cut(term: Term) -> _Cut | None:
     if term.name in _SINGLE:
         value, by = term.inputs
         return value, (by,), (_SINGLE[term.name],), 1
-    if term.name != "top_k_by":
+    if term.name not in ("top_k_by", "bottom_k_by"):
         return None
     value, count, *keys = term.inputs
     rows = count.options.get("value")

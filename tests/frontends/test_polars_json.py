@@ -10,7 +10,8 @@ import polars.selectors as cs
 import pytest
 
 from dpframe.frontends.polars_arguments import output_name
-from dpframe.frontends.polars_json import Term, Unreadable, terms_of
+from dpframe.frontends.polars_json import terms_of
+from dpframe.frontends.polars_terms import Term, Unreadable
 from dpframe.frontends.polars_text import code_of
 
 SCHEMA = {"a": pl.Int64(), "b": pl.Float64(), "s": pl.String(), "d": pl.Date()}

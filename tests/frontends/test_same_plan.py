@@ -311,6 +311,18 @@ CONDITIONS: list[tuple[str, str]] = [
         "DATE_TRUNC('week', seen) > TIMESTAMP '2024-03-01 00:00:00'",
         "pl.col('seen').dt.truncate('1w') > datetime(2024, 3, 1)",
     ),
+    ("STRFTIME(seen, '%Y-%m') = 'x'", "pl.col('seen').dt.to_string('%Y-%m') == 'x'"),
+    ("EXTRACT(isoyear FROM day) = 2024", "pl.col('day').dt.iso_year() == 2024"),
+    (
+        "seen + INTERVAL 1 MONTH > '2024-03-01'",
+        "pl.col('seen').dt.offset_by('1mo') > datetime(2024, 3, 1)",
+    ),
+    ("day - DATE '2024-02-01' > 3", "(pl.col('day') - date(2024, 2, 1)).dt.total_days() > 3"),
+    ("REGEXP_MATCHES(name, '^A.c')", "pl.col('name').str.contains('^A.c')"),
+    ("RIGHT(name, 2) = 'x'", "pl.col('name').str.tail(2) == 'x'"),
+    ("SIN(cost) > 0", "pl.col('cost').sin() > 0"),
+    ("ATAN(cost) > 0", "pl.col('cost').arctan() > 0"),
+    ("DEGREES(cost) > 0", "pl.col('cost').degrees() > 0"),
     ("day >= DATE '2024-02-29'", "pl.col('day') >= date(2024, 2, 29)"),
     ("seen < TIMESTAMP '2024-03-02 01:02:03'", "pl.col('seen') < datetime(2024, 3, 2, 1, 2, 3)"),
 ]

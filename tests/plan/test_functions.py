@@ -49,7 +49,7 @@ TWO = {"add", "subtract", "multiply", "divide", "integer_divide", "modulo", "con
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "is_distinct"),
 }
 
-GIVING_WAY = {"cast", "plus", "xor", "is_nan", "fill_nan"}
+GIVING_WAY = {"cast", "plus", "xor", "is_nan", "fill_nan", "total_days"}
 """Entries that the analysis replaces by others, once types are known."""
 
 

@@ -204,6 +204,15 @@ def _exclusive_or(domains: Domains, params: Params) -> str:
     return "not_equal"
 
 
+def _whole_days(domains: Domains, params: Params) -> str:
+    if any(d.type not in (Type.DATE, Type.NULL) for d in domains):
+        raise Refused(
+            "total_days counts the days between two dates",
+            "(end.dt.date() - start.dt.date()).dt.total_days()",
+        )
+    return "days_between"
+
+
 def _plus_instead(domains: Domains, params: Params) -> str:
     return "concat_operator" if Type.TEXT in (d.type for d in domains) else "add"
 
@@ -251,6 +260,7 @@ def register_all() -> None:
         _gives_way("xor", _exclusive_or, same_type),
         _gives_way("is_nan", _for_floats("is_null"), same_type),
         _gives_way("fill_nan", _for_floats("coalesce"), same_type),
+        _gives_way("total_days", _whole_days, lambda domains, params: (Type.DATE, Type.DATE)),
         Function(
             "floor_divide",
             (),
