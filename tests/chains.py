@@ -141,6 +141,13 @@ class Chains:
             case 4:
                 name = self.pick("abs", "sign")
                 return Twin(f"{a.polars}.{name}()", f"{name}({a.sql})", name == "sign" or a.bounded)
+            case 5 if self.below(4) == 0:
+                start, end = self.day(depth - 1), self.day(0)
+                return Twin(
+                    f"({end.polars} - {start.polars}).dt.total_days()",
+                    f"({end.sql} - {start.sql})",
+                    start.bounded and end.bounded,
+                )
             case 5:
                 when = self._either("day", "moment")
                 field = self.pick(*_FIELDS)
