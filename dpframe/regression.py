@@ -24,6 +24,7 @@ from dpframe.errors import ParameterError, QueryError, UnboundedError
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
 from dpframe.plan.nodes import Aggregate, Filter, Node, Scan
+from dpframe.release.display import Bounds, html_table, plain, text_table
 from dpframe.release.table import CONFIDENCE, Release
 
 Matrix = NDArray[np.float64]
@@ -281,9 +282,18 @@ class Regression:
                 fix=f'predict(frame.with_columns(pl.col("{name}").cast(pl.Float64)))',
             )
 
+    def _shown(self) -> tuple[pl.DataFrame, Bounds, str]:
+        """The table, its error bars, and what is below it."""
+        low, high = (self.frame[end].to_numpy() for end in ("low", "high"))
+        caption = (
+            f"{plain(self._scales.names[-1])} is the intercept and each column times its coefficient"
+            f"\n± covers noise and sampling with {CONFIDENCE:.0%} confidence; cost: {self.loss}"
+        )
+        terms = self.frame.select("term", "coefficient")
+        return terms, {"coefficient": (low, high)}, caption
+
     def __repr__(self) -> str:
-        lines = [f"{self._scales.names[-1]} ="]
-        for term, value, error, *_ in self.frame.iter_rows():
-            lines.append(f"  {value:,.6g} ± {_NORMAL * error:,.3g}  {term}")
-        covers = f"± covers noise and sampling with {CONFIDENCE:.0%} confidence"
-        return "\n".join([*lines, f"{covers}; cost: {self.loss}"])
+        return text_table(*self._shown(), most_rows=_MOST_TERMS)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._shown(), most_rows=_MOST_TERMS)

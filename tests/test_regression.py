@@ -13,6 +13,7 @@ from streams import Stream
 import dpframe as dp
 from dpframe.mechanisms import Law
 from dpframe.regression import positive_semidefinite
+from dpframe.release.display import number
 
 RANGES = {"a": dp.Range(0, 100), "b": dp.Range(-5, 5), "y": dp.Range(-500, 3_000)}
 TRUTH = {"intercept": 500.0, "a": 12.0, "b": -40.0}
@@ -78,8 +79,25 @@ def test_it_is_one_release_and_free_the_second_time() -> None:
     again = session.linear_regression("t", "y", x=["a", "b"], epsilon=0.5)
     assert session.spent.releases == 1
     assert again.coefficients == first.coefficients
-    assert "± covers noise and sampling" in repr(first)
     assert first.loss.epsilon == 0.5
+
+
+def test_each_term_is_shown_with_its_error_bar() -> None:
+    names = {"a": "a <b>", "b": "b", "y": "y\n"}
+    session = dp.Session(dp.Budget(epsilon=1))
+    ranges = {names[name]: RANGES[name] for name in names}
+    session.register("t", table(200, 1).rename(names), columns=ranges)
+    found = session.linear_regression("t", "y\n", x=["a <b>", "b"], epsilon=0.5)
+    text, page = repr(found), found._repr_html_()
+    low, high = found.frame.select("low", "high").row(1)
+    error = number((high - low) / 2, (high - low) / 2)
+    assert [line.split("  ")[0] for line in text.split("\n")[2:5]] == ["intercept", "a <b>", "b"]
+    assert f"± {error}" in text.split("\n")[3]
+    assert "± covers noise and sampling with 95% confidence; cost: epsilon 0.5" in text
+    assert "y\\n is the intercept and" in text
+    assert f"± {error}</span>" in page
+    assert "a &lt;b&gt;" in page
+    assert "<b>" not in page
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3])
