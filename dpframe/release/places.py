@@ -13,8 +13,12 @@ from dpframe.aggregates.base import Place
 from dpframe.mechanisms import Source
 from dpframe.release.noisy import NoisyParts
 
-_TOGETHER = 0.5
-"""The share of a tail for the test of all scores together; the rest is for each by itself."""
+_ALONE = 0.7
+"""The share of a tail, at the most, for tests of each score by itself; the rest is for their sum.
+
+Much of what the former refute the sum refutes, too, so it keeps more than that. With half of the tail,
+bars among heaps are up to a third wider; with nine tenths, those of spread rows are.
+"""
 
 
 class Spans(NamedTuple):
@@ -69,23 +73,36 @@ def not_refuted(
     redraws are tested. Scores of the true places are normal numbers with known correlations, and so
     is their sum with any weights. Weights are how far each moves the column: then where it moves
     evenly, the sum says how far the column itself is off. Redraws in which a place by itself is
-    refuted are left out as well. For each end the sum has half of the tail, and the places in the
-    direction that matters have the other half (Boole's inequality), however rows lie. Where rows lie
-    evenly, what is left covers more: it also holds places that are wrong in ways which cancel.
+    refuted are left out as well. Scores of redraws have the same law as those of the true places,
+    so how often one test or the other refutes what is true is counted on them: for each end, in the
+    direction that matters, a share of `tail`, however rows lie. Weights are looked for on the redraws
+    as well, which have noise: where 5% are stated, simulated rates reach 6%. Where rows lie evenly,
+    what is left covers more: it also holds places that are wrong in ways which cancel.
     """
-    normal = NormalDist()
-    farthest = -normal.inv_cdf(tail / 2 / len(scores))
+    scores = [score for score in scores if score.normals.any()]  # others have no noise to tell of
+    farthest = -NormalDist().inv_cdf(tail * _ALONE / max(1, len(scores)))
     weights = [score.weight() for score in scores]
     total = sum(score.normals * weight for score, weight in zip(scores, weights, strict=True))
-    deviations = np.std(total, axis=0)
-    total = total / np.where(deviations > 0, deviations, 1)
     inside = np.all([np.abs(score.normals) <= farthest for score in scores], axis=0)
-    limit = -normal.inv_cdf(tail * _TOGETHER)
-    lows = np.where(inside & (total >= -limit), low, np.inf)
-    highs = np.where(inside & (total <= limit), high, -np.inf)
-    found = np.fmin.reduce(lows, axis=0), np.fmax.reduce(highs, axis=0)
+    found = []
+    for values, side in ((low, -1), (high, 1)):
+        ways = [np.where(weight < 0, -side, side) for weight in weights]
+        alone = np.any(
+            [way * score.normals > farthest for score, way in zip(scores, ways, strict=True)],
+            axis=0,
+        )
+        kept = inside & (side * total <= _limit(side * total, alone, tail))
+        found.append(np.fmax.reduce(np.where(kept, side * values, -np.inf), axis=0) * side)
     known = ~np.isnan(low).all(axis=0)
     return np.where(known, found[0], -np.inf), np.where(known, found[1], np.inf)
+
+
+def _limit(total: np.ndarray, refuted: np.ndarray, tail: float) -> np.ndarray:
+    """The limit of a sum that leaves out so many of the redraws that, with those refuted, it is the tail."""
+    left = np.floor(tail * len(total) - refuted.sum(axis=0)).astype(int).clip(0)
+    others = np.sort(np.where(refuted, -np.inf, total), axis=0)
+    limit: np.ndarray = np.take_along_axis(others, len(total) - 1 - left[None, :], axis=0)[0]
+    return limit
 
 
 def possible_places(
