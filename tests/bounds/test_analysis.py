@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 import dpframe as dp
 from dpframe.bounds.analysis import typed
 from dpframe.frontends.sql import plan_of
-from dpframe.plan.domains import Domain
+from dpframe.plan.domains import Domain, Type
+from dpframe.plan.functions import FUNCTIONS
+from dpframe.plan.functions.shifts import shifted
 from dpframe.plan.nodes import Filter, chain
 
 COLUMNS = {
@@ -111,6 +114,19 @@ def test_intervals_of_expressions(expression: str, low: Any, high: Any, nullable
 def test_what_can_grow_without_limit_has_no_bounds_or_wide_ones(expression: str) -> None:
     found = domain_of(expression)
     assert not found.is_bounded or found.nullable
+
+
+@pytest.mark.parametrize("months", [1, -2, 25])
+def test_timestamps_that_are_moved_by_months_lie_in_their_domain(months: int) -> None:
+    # An evening of the 30th is moved past a morning of the 31st: both days become the 28th.
+    interval = (months, 0, 0)
+    ends = [datetime(2023, 1, 28) + timedelta(hours=12 * i) for i in range(12)]
+    for low, high in itertools.combinations(ends, 2):
+        found = FUNCTIONS["date_add"].domain((Domain(Type.TIMESTAMP, low, high),), interval)
+        minutes = range((high - low) // timedelta(minutes=1) + 1)
+        moved = [shifted(low + timedelta(minutes=i), *interval) for i in minutes]
+        assert found.low == min(moved)
+        assert timedelta(0) <= found.high - max(moved) < timedelta(minutes=1)
 
 
 NUMBERS = st.sampled_from(["a", "b", "f", "g", "1", "-3", "0.5", "LENGTH(s)", "MONTH(d)"])

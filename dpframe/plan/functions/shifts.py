@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 import polars as pl
 
@@ -77,7 +77,7 @@ def _shift_domain(domains: Domains, params: Params) -> Domain:
     (arg,), interval = domains, _interval(params)
     if not arg.is_bounded:
         return Domain(arg.type)
-    low, high = (shifted(end, *interval) for end in instants(arg))
+    low, high = _outermost(*instants(arg), interval)
     if low is None and high is None:
         return Domain(arg.type)
     ends: list[date] = [low or FIRST_TIME, high or LAST_TIME]
@@ -85,6 +85,29 @@ def _shift_domain(domains: Domains, params: Params) -> Domain:
         ends = [datetime.date(end) for end in ends]  # type: ignore[arg-type]
     nullable = arg.nullable or low is None or high is None
     return Domain(arg.type, ends[0], ends[1], nullable)
+
+
+def _outermost(
+    low: datetime, high: datetime, interval: tuple[int, int, int]
+) -> tuple[datetime | None, datetime | None]:
+    """The first and the last instant that those between two are moved to, None off the calendar.
+
+    Days keep their order, but the last ones of a long month become one day of a shorter one: there an
+    evening of the 30th is moved past a morning of the 31st. So what is moved furthest is an end, or
+    the first instant of the day after the first one, or the last instant of the day before the last.
+
+    >>> _outermost(datetime(2023, 1, 29), datetime(2023, 1, 31), (1, 0, 0))[1]
+    datetime.datetime(2023, 2, 28, 23, 59, 59, 999999)
+    """
+    firsts, lasts = [low], [high]
+    if low.date() < high.date():
+        firsts.append(datetime.combine(low, time.min) + timedelta(days=1))
+        lasts.append(datetime.combine(high, time.min) - timedelta(microseconds=1))
+    earliest, latest = ([shifted(end, *interval) for end in some] for some in (firsts, lasts))
+    return (
+        None if None in earliest else min(earliest),  # type: ignore[type-var]
+        None if None in latest else max(latest),  # type: ignore[type-var]
+    )
 
 
 def _shift_duckdb(args: Sequence[str], params: Params) -> str:
