@@ -213,6 +213,7 @@ EXPRESSIONS = [
     *("pl.col('name').str.pad_start(5, '*')", "pl.col('name').str.pad_end(4)"),
     *("pl.col('name').str.contains('^A|y$')", "pl.col('name').str.contains('[a-c]+.?n')"),
     *("pl.col('name').str.contains('[.]')", "pl.col('name').str.contains('[^a-z]{2,}')"),
+    *(r"pl.col('name').str.contains('^[\\--z]')", "pl.col('name').str.contains('[n]|--|&&')"),
 ]
 
 
@@ -340,6 +341,10 @@ REFUSED = [
     ("t.select(pl.corr('age', 'cost', method='spearman'))", 'method="spearman"', "ranks"),
     ("t.filter(pl.col('age').tan() > 0)", 'pl.col("age").tan()', "not known"),
     (r"t.filter(pl.col('name').str.contains(r'a\d'))", "str.contains(", "Unicode"),
+    (r"t.filter(pl.col('name').str.contains(r'\<a'))", "str.contains(", "Polars alone"),
+    ("t.filter(pl.col('name').str.contains('[a-z&&b]'))", "str.contains(", "Polars alone"),
+    ("t.filter(pl.col('name').str.contains('[[:alpha:] --a]'))", "str.contains(", "Polars alone"),
+    ("t.filter(pl.col('name').str.contains('[a~~b]'))", "str.contains(", "Polars alone"),
     ("t.filter(pl.col('name').str.contains('(?i)a'))", 'str.contains("(?i)a")', "Unicode"),
     ("t.filter(pl.col('name').str.contains('a['))", 'str.contains("a[")', "pattern"),
     ("t.filter(pl.col('name').str.replace_all('a.c', 'b') == '')", "str.replace(", "regular"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpframe.plan.exprs import Expr
@@ -41,15 +41,32 @@ def _contains(step: Step) -> Expr:
     pattern = _text(step, 1, "the pattern")
     if step.term.options["literal"] or _is_plain(pattern):
         return step.call("contains", step.first(), params=(pattern,))
-    for written in re.findall(r"\\.|\(\?", pattern, re.DOTALL):
+    for written in _signs(pattern):
         if written in _OF_UNICODE:
             raise step.error(
                 f"{written} in its pattern is that of Unicode",
                 why="to Polars it matches signs beyond ASCII as well, to other engines it does not",
                 fix=_OF_UNICODE[written],
             )
+        if written in _OF_POLARS:
+            raise step.error(
+                f"{written} in its pattern is that of Polars alone",
+                why="to other engines its signs stand for themselves",
+                fix=_OF_POLARS[written],
+            )
     return step.call("regexp_matches", step.first(), params=(pattern, "", False))
 
+
+def _signs(pattern: str) -> Iterator[str]:
+    """The signs of a pattern that mean something together; some do so between [ and ] only."""
+    inside = False
+    for found in re.findall(r"\\.|\(\?|\[:\w+:\]|[\[\]]|&&|--|~~", pattern, re.DOTALL):
+        inside = found == "[" or (inside and found != "]")
+        if inside or found[0] in "\\(":
+            yield found
+
+
+_WORD = "write what the word stands between: (^| )word($| )"
 
 _OF_UNICODE = {
     "\\d": "write [0-9]",
@@ -58,10 +75,15 @@ _OF_UNICODE = {
     "\\W": "write [^A-Za-z0-9_]",
     "\\s": "write [ \\t\\n]",
     "\\S": "write [^ \\t\\n]",
-    "\\b": "write what the word stands between: (^| )word($| )",
+    "\\b": _WORD,
     "(?": "without options: str.to_lowercase() before it ignores case, and ( ) makes a group",
 }
 """What means more in Polars than in the syntax that engines share."""
+
+_ITSELF = "write one set of signs, with \\ before each sign that stands for itself"
+
+_OF_POLARS = {**dict.fromkeys(("\\<", "\\>"), _WORD), **dict.fromkeys(("&&", "--", "~~"), _ITSELF)}
+"""What means something else there: ends of words, and sets that are cut with other sets."""
 
 
 def _tested(function: str) -> Callable[[Step], Expr]:
