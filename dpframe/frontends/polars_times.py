@@ -38,8 +38,8 @@ def _date_trunc(step: Step) -> Expr:
 
 def _offset(step: Step) -> Expr:
     by = step.constant(1, "the offset")
-    parts = re.findall(r"(\d+)(mo|[yqwd])", by) if isinstance(by, str) else []
-    if not parts or re.fullmatch(r"-?(\d+(mo|[yqwd]))+", by) is None:
+    parts = re.findall(r"([0-9]{1,9})(mo|[yqwd])", by) if isinstance(by, str) else []
+    if not parts or re.fullmatch(r"-?([0-9]{1,9}(mo|[yqwd]))+", by) is None:
         raise step.error(f"{by!r} is no offset", fix='dt.offset_by("1mo"), or "-2w", "1y", "3d"')
     sign = -1 if by.startswith("-") else 1
     months, days = (
