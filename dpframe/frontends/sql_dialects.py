@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpframe.errors import ParameterError
-from dpframe.frontends.sql_formats import strftime_format
+from dpframe.frontends.sql_formats import called, strftime_format
 from dpframe.frontends.sql_origin import sql_error
 from dpframe.frontends.sql_synonyms import KNOWN
 from dpframe.plan.functions.casts import HALF_AWAY, TOWARD_ZERO
@@ -195,17 +195,28 @@ def _formatted(node: Any, dialect: str, text: str) -> None:
     if isinstance(node, exp.ToChar) and node.args.get("format") is None:
         return
     named = isinstance(node.args["format"], exp.Literal) and node.args["format"].name
-    if dialect == "tsql" and named in ("%A", "%B") and text[node.meta["start"] :][:8].isalpha():
-        node.this.replace(node.this.this)  # DATENAME(month, day) has no format
-        return
+    if named in ("%A", "%B") and called(node, text) in ("DATENAME", "MONTHNAME"):
+        if dialect == "tsql":  # which casts it to a type that is not known here
+            node.this.replace(node.this.this)
+        return  # DATENAME(month, day) has no format
+    if dialect in _OTHERS_WRITE and called(node, text) == "TO_CHAR":
+        _refuse(node, dialect, text, "TO_CHAR", _OTHERS_WRITE[dialect])
     form = exp.Literal.string(strftime_format(node, dialect, text))
     written = exp.TimeToStr(this=node.this, format=form)
     written.meta.update(node.meta)
     node.replace(written)
 
 
+_OTHERS_WRITE = {
+    "bigquery": "FORMAT_DATE('%Y-%m', day)",
+    "mysql": "DATE_FORMAT(day, '%Y-%m')",
+    "trino": "DATE_FORMAT(day, '%Y-%m')",
+}
+"""Where formats have directives, and TO_CHAR is another function, with words for them."""
+
+
 def _abbreviated(node: Any, dialect: str, text: str) -> None:
-    if node.args.get("abbreviated"):
+    if node.args.get("abbreviated") or dialect in ("databricks", "spark"):
         form = "%b" if isinstance(node, exp.Monthname) else "%a"
         written = exp.TimeToStr(this=node.this, format=exp.Literal.string(form))
         written.meta.update(node.meta)

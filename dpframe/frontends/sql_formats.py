@@ -53,6 +53,11 @@ _WORDS = {
 }
 """What each word stands for, the longest one that fits; in lower case, numbers are the same."""
 
+_LONGER = {
+    "postgres": [case(word) for word in ("SSSSS", "SSSS", "IDDD") for case in (str, str.lower)]
+}
+"""Words that begin like known ones, and mean something else: SSSS is the seconds since midnight."""
+
 _PLAIN = {f"%{letter}": f"%{letter}" for letter in "YymdjbaHIpS%"}
 _MYSQL = {
     **_PLAIN,
@@ -96,6 +101,11 @@ def strftime_format(node: exp.Expression, dialect: str, text: str) -> str:
     )
 
 
+def called(node: exp.Expression, text: str) -> str:
+    """The name that a function is called by in a statement."""
+    return text[node.meta["start"] : node.meta["end"] + 1].upper()
+
+
 _SHOWN = {*_NUMBERS, *_NAMES, *_ISO, *_ANY_CASE}
 
 
@@ -132,7 +142,8 @@ def _pieces(written: str, dialect: str, known: Iterable[str]) -> Iterator[tuple[
         # What else means something there, besides letters and quotes, is in no table.
         pattern = r"(?P<word>([A-Za-z])\2*|[\\%\"\[\]{}#])|'(?P<quoted>[^']+)'|(?P<plain>[^'])"
     else:
-        words = "|".join(sorted(map(re.escape, known), key=len, reverse=True))
+        found_as_one = [*known, *_LONGER.get(dialect, ())]
+        words = "|".join(sorted(map(re.escape, found_as_one), key=len, reverse=True))
         pattern = rf"(?P<word>{words}|[A-Za-z]+|\\)|\"(?P<quoted>[^\"\\]*)\"|(?P<plain>[^\"])"
     at = 0
     while found := re.compile(pattern, re.DOTALL).match(written, at):

@@ -63,6 +63,9 @@ REFUSED = [
     ("postgres", "FMDD", "'FMDD'"),
     ("postgres", "DDth", "'th'"),
     ("postgres", 'YYYY"', "'\"'"),
+    ("postgres", "HH24 SSSS", "'SSSS'"),  # seconds since midnight
+    ("postgres", "ssss", "'ssss'"),
+    ("postgres", "IYYY IDDD", "'IDDD'"),  # the day of a year of weeks
     ("mysql", "%e", "'%e'"),
     ("mysql", "%V", "'%V'"),  # weeks from Sunday on
     ("mysql", "%B", "'%B'"),  # the letter B
@@ -130,3 +133,30 @@ def test_other_texts_in_a_call_are_not_its_format(session: dp.Session) -> None:
     text = "TO_CHAR(COALESCE(seen, TIMESTAMP '2020-01-01 00:00:00'), 'YYYY')"
     found = session.sql(f"SELECT {text} AS f, COUNT(*) AS n FROM t GROUP BY 1", dialect="postgres")
     assert found.frame["f"].to_list() == ["2024"]
+
+
+@pytest.mark.parametrize("dialect", ["bigquery", "mysql", "trino"])
+def test_words_are_no_letters_where_other_functions_take_directives(
+    session: dp.Session, dialect: str
+) -> None:
+    text = "SELECT TO_CHAR(seen, 'yyyy') AS f, COUNT(*) AS n FROM t GROUP BY 1"
+    with pytest.raises(dp.SQLError, match="TO_CHAR means something else"):
+        session.sql(text, dialect=dialect)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "call", "expected"),
+    [
+        ("mysql", "MONTHNAME(seen)", "March"),
+        ("mysql", "DAYNAME(seen)", "Saturday"),
+        ("spark", "MONTHNAME(seen)", "Mar"),
+        ("databricks", "DAYNAME(seen)", "Sat"),
+        ("snowflake", "MONTHNAME(seen)", "Mar"),
+        ("tsql", "DATENAME(weekday, seen)", "Saturday"),
+    ],
+)
+def test_names_of_months_and_days_are_as_long_as_the_database_writes_them(
+    session: dp.Session, dialect: str, call: str, expected: str
+) -> None:
+    text = f"SELECT {call} AS f, COUNT(*) AS n FROM t GROUP BY {call}"
+    assert session.sql(text, dialect=dialect).frame["f"].to_list() == [expected]
