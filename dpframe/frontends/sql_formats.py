@@ -111,27 +111,33 @@ _SHOWN = {*_NUMBERS, *_NAMES, *_ISO, *_ANY_CASE}
 
 def _written(node: exp.Expression, dialect: str, text: str) -> str | None:
     """The one text in quotes that is an argument of a call, as it was written."""
-    arguments: list[list[str | None]] = [[]]
-    depth = 0
-    for token in _after_name(node, dialect, text):
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
-        if depth == 0:
-            break
-        if depth == 1 and token.token_type is TokenType.COMMA:
-            arguments.append([])
-        elif depth > 1 or token.token_type is not TokenType.L_PAREN:
-            arguments[-1].append(token.text if token.token_type in _QUOTED else None)
-    found = [only[0] for only in arguments if len(only) == 1 and only[0] is not None]
+    tokens = sqlglot.tokenize(text, read=dialect)
+    names = [i for i, token in enumerate(tokens) if token.start == node.meta.get("start")]
+    alone = [only[0] for only in arguments(tokens, names[0]) if len(only) == 1] if names else []
+    found = [token.text for token in alone if token.token_type in _QUOTED]
     return found[0] if len(found) == 1 else None
 
 
+def arguments(tokens: list[Token], name: int) -> list[list[Token]]:
+    """The words of each argument of the call whose name is at a place in a statement."""
+    found: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens[name + 1 :]:
+        depth += _DEEPER.get(token.token_type, 0)
+        if depth == 0:
+            break
+        if depth == 1 and token.token_type is TokenType.COMMA:
+            found.append([])
+        elif depth > 1 or token.token_type is not TokenType.L_PAREN:
+            found[-1].append(token)
+    return found
+
+
+_DEEPER = {
+    **{TokenType.L_PAREN: 1, TokenType.R_PAREN: -1},
+    **{TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1},
+}
 _QUOTED = (TokenType.STRING, TokenType.RAW_STRING)
-
-
-def _after_name(node: exp.Expression, dialect: str, text: str) -> list[Token]:
-    tokens = sqlglot.tokenize(text, read=dialect)
-    names = [i for i, token in enumerate(tokens) if token.start == node.meta.get("start")]
-    return tokens[names[0] + 1 :] if names else []
 
 
 def _pieces(written: str, dialect: str, known: Iterable[str]) -> Iterator[tuple[str, bool]]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import sqlglot
 from sqlglot import exp
 
+from dpframe.frontends.sql_formats import arguments
 from dpframe.frontends.sql_names import written
+from dpframe.frontends.sql_origin import sql_error
 
 _NODES: dict[str, Callable[[exp.Expr], exp.Expr]] = {
     "AVG": lambda x: exp.Avg(this=x),
@@ -67,14 +70,30 @@ def with_synonyms(select: exp.Select, dialect: str, text: str) -> exp.Select:
         elif isinstance(node, exp.Anonymous) and name == "IQR" and len(operands) == 1:
             _make_difference(node)
         elif isinstance(node, exp.Quantile) and dialect in ("databricks", "spark"):
-            # PERCENTILE may lie between two values there.
-            found = exp.PercentileCont(this=node.this, expression=node.args["quantile"])
-            _replace(node, found)
+            _make_percentile(node, dialect, text)
         elif isinstance(node, exp.ApproxQuantiles):
             _make_quantiles(node)
         elif isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.Mode):
             _make_mode(node)
     return select
+
+
+def _make_percentile(node: exp.Quantile, dialect: str, text: str) -> None:
+    """PERCENTILE(x, 0.25) may lie between two values; PERCENTILE_APPROX, however exact, is one."""
+    if isinstance(node, exp.ApproxQuantile):
+        _replace(node, exp.ApproxQuantile(this=node.this, quantile=node.args["quantile"]))
+        return
+    tokens = sqlglot.tokenize(text, read=dialect)
+    calls = [i for i, token in enumerate(tokens) if token.text.upper() == "PERCENTILE"]
+    if any(len(arguments(tokens, i)) > 2 for i in calls):  # the parser leaves it out
+        raise sql_error(
+            node,
+            text,
+            "PERCENTILE has more than 2 arguments",
+            why="a third one says how often each value counts, and values count once here",
+            fix="PERCENTILE(x, 0.25)",
+        )
+    _replace(node, exp.PercentileCont(this=node.this, expression=node.args["quantile"]))
 
 
 def _make_mode(node: exp.WithinGroup) -> None:

@@ -32,6 +32,8 @@ SPELLED = [
     ("mysql", "VARIANCE(x)", "VAR_POP(x)"),
     ("mysql", "VAR_SAMP(x)", "VAR_SAMP(x)"),
     ("spark", "PERCENTILE(x, array(0.25, 0.5))", "QUANTILE_CONT(x, [0.25, 0.5])"),
+    ("spark", "PERCENTILE_APPROX(x, 0.25, 100)", "APPROX_QUANTILE(x, 0.25)"),
+    ("databricks", "APPROX_PERCENTILE(x, 0.25)", "APPROX_QUANTILE(x, 0.25)"),
     ("tsql", "VARP(x)", "VAR_POP(x)"),
     ("bigquery", "APPROX_QUANTILES(x, 4)", "QUANTILE(x, [0.0, 0.25, 0.5, 0.75, 1.0])"),
     ("bigquery", "APPROX_QUANTILES(x, 100)[OFFSET(50)]", "QUANTILE(x, 0.5)"),
@@ -88,3 +90,11 @@ def test_the_distance_of_quartiles_of_groups_is_free(session: dp.Session) -> Non
 def test_a_place_beyond_all_quantiles_is_refused(session: dp.Session, places: str) -> None:
     with pytest.raises(dp.SQLError):
         plan(session, "bigquery", f"APPROX_QUANTILES(x, 100){places}")
+
+
+@pytest.mark.parametrize("dialect", ["databricks", "spark"])
+def test_a_frequency_that_the_parser_leaves_out_is_refused(
+    session: dp.Session, dialect: str
+) -> None:
+    with pytest.raises(dp.SQLError, match="PERCENTILE has more than 2 arguments"):
+        plan(session, dialect, "PERCENTILE(x, 0.5, y)")
