@@ -9,7 +9,7 @@ of a database, not of its language; and regular expressions are read as DuckDB's
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -181,9 +181,28 @@ def _difference(node: Any, dialect: str, text: str) -> None:
 
 
 def _quotient(node: Any, dialect: str, text: str) -> None:
-    # A sum of PostgreSQL's BIGINT is a NUMERIC, so SUM(x) / COUNT(*) is no whole number.
-    if dialect == "postgres" and node.find(exp.Sum):
-        node.set("typed", False)
+    # A sum of PostgreSQL's BIGINT is a NUMERIC, so SUM(x) / COUNT(*) is no whole number; one of
+    # INTEGER, such as 0 and 1 in SUM(CASE ... END) / COUNT(*), is a BIGINT.
+    if dialect == "postgres":
+        sums = [n for n in _values(node) if isinstance(n, exp.Sum)]
+        if any(_is_bigint(value) for total in sums for value in _values(total)):
+            node.set("typed", False)
+
+
+def _values(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What a number is made of, without what it depends on in other ways."""
+    yield node
+    if isinstance(node, exp.Cast | exp.Predicate | exp.Length):
+        return
+    for part in node.iter_expressions():
+        if not (isinstance(node, exp.Case | exp.If) and part is node.this):
+            yield from _values(part)
+
+
+def _is_bigint(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Cast):
+        return bool(node.to.is_type("BIGINT", "DECIMAL"))
+    return isinstance(node, exp.Column)
 
 
 def _similar(node: Any, dialect: str, text: str) -> None:

@@ -98,3 +98,25 @@ def test_a_frequency_that_the_parser_leaves_out_is_refused(
 ) -> None:
     with pytest.raises(dp.SQLError, match="PERCENTILE has more than 2 arguments"):
         plan(session, dialect, "PERCENTILE(x, 0.5, y)")
+
+
+@pytest.mark.parametrize(
+    ("quotient", "is_whole"),
+    [
+        ("SUM(x) / COUNT(*)", False),
+        ("(SUM(x + 1) + 1) / 7", False),
+        ("SUM(CASE WHEN y > 2 THEN x END) / 7", False),
+        ("SUM(CASE WHEN y > 2 THEN 1 ELSE 0 END) / COUNT(*)", True),
+        ("SUM(x) FILTER (WHERE y > 2) / SUM(CASE WHEN x > 2 THEN 1 END)", False),
+        ("CAST(SUM(x) AS INT) / 7", True),
+        ("SUM(CAST(x AS INT)) / 7", True),
+        ("SUM(x::bigint) / 7", False),
+        ("SUM(CASE x WHEN 2 THEN 1 END) / COUNT(*)", True),
+        ("COUNT(*) / 7", True),
+    ],
+)
+def test_a_quotient_of_sums_in_postgresql_is_whole_where_they_add_up_integers(
+    session: dp.Session, quotient: str, is_whole: bool
+) -> None:
+    """PostgreSQL's sum of BIGINT is a NUMERIC, and that of INTEGER a BIGINT."""
+    assert ("params=('typed',)" in str(plan(session, "postgres", quotient))) == is_whole
