@@ -636,6 +636,29 @@ def test_what_is_no_path_is_no_ledger(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("version", [None, "2026-11"])
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("written", [b"", b"no Parquet file", None], ids=["empty", "other", "z"])
+def test_a_file_that_became_another_costs_nothing(
+    tmp_path: Path, engine: Any, written: bytes | None, version: str | None
+) -> None:
+    place, rows = tmp_path / "t.parquet", pl.DataFrame({"x": [1, 2], "y": [3, 4]})
+    rows.write_parquet(place)
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", place, engine=engine, version=version)
+    if written is None:
+        rows.rename({"y": "z"}).write_parquet(place)
+    else:
+        place.write_bytes(written)
+    for _ in range(2):
+        with pytest.raises(dp.EngineError, match="not what it was") as raised:
+            session.sql("SELECT COUNT(*) AS n FROM t WHERE y > 3", epsilon=0.1)
+        assert raised.value.__context__ is None
+    assert session.spent.epsilon == 0
+    rows.with_columns(z=1).write_parquet(place)  # another column does no harm
+    session.sql("SELECT COUNT(*) AS n FROM t WHERE y > 3", epsilon=0.1)
+
+
+@pytest.mark.parametrize("version", [None, "2026-11"])
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "a lazy frame"])
 def test_a_file_that_is_gone_costs_nothing(

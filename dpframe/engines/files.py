@@ -18,6 +18,9 @@ from dpframe.plan.sqltext import duckdb_literal, duckdb_name
 EngineName = Literal["duckdb", "polars"]
 
 
+_PARQUET = {".parquet", ".pq"}
+
+
 def matching(path: str) -> list[str]:
     """The files that a path names, or a pattern matches, in order."""
     return sorted(glob.glob(path, recursive=True)) if _is_pattern(path) else [path]
@@ -59,7 +62,7 @@ def open_files(path: str, found: list[str], engine: EngineName | None) -> Engine
             fix='"visits.parquet", "visits/*.parquet" or "visits.csv"',
         )
     endings = {Path(f).suffix.lower() for f in found}
-    if endings <= {".parquet", ".pq"}:
+    if endings <= _PARQUET:
         return _parquet(found, engine)
     if endings <= {".csv", ".tsv"}:
         return _csv(found, engine)
@@ -68,6 +71,15 @@ def open_files(path: str, found: list[str], engine: EngineName | None) -> Engine
         why=f"the files end in {', '.join(sorted(endings))}",
         fix="convert them, or register pl.scan_ipc(...) and the like",
     )
+
+
+def have_columns(files: list[str], columns: frozenset[str]) -> bool:
+    """Whether Parquet files have these columns, in any types; cells of CSV files may be missing."""
+    try:
+        schemas = [pl.read_parquet_schema(f) for f in files if Path(f).suffix.lower() in _PARQUET]
+    except Exception:  # no Parquet file any more: the message would quote it
+        return False
+    return all(columns <= schema.keys() for schema in schemas)
 
 
 def parquet_sql(files: list[str]) -> str:

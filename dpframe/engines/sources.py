@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from dpframe.engines.base import Engine, withhold_rows
-from dpframe.engines.files import EngineName, files_version, matching, open_files
+from dpframe.engines.files import EngineName, files_version, have_columns, matching, open_files
 from dpframe.engines.polars import PolarsEngine
 from dpframe.engines.relations import require_sound
 from dpframe.engines.sandbox import in_their_types, locked, opened, sandbox
@@ -38,7 +38,8 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
     """
     if isinstance(data, str | Path):
         files = matching(str(data))  # those that are opened, whatever a pattern matches later
-        return Opened(engine_for(data, engine, files), lambda: _version_of_files(files))
+        found = engine_for(data, engine, files)
+        return Opened(found, _Files(files, frozenset(found.storage())))
     if isinstance(data, pl.DataFrame):
         data = data.clone()  # its owner may add rows or columns to it in place
     found = engine_for(data, engine)
@@ -57,13 +58,36 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
     return Opened(found, lambda: None if module == "pandas" else token)
 
 
+class _Files:
+    """The version of files; whenever they have changed, they must still have the same columns."""
+
+    def __init__(self, files: list[str], columns: frozenset[str]) -> None:
+        self._files, self._columns = files, columns
+        self._seen = files_version(files)
+
+    def __call__(self) -> str:
+        version = _version_of_files(self._files)
+        if version != self._seen and not have_columns(self._files, self._columns):
+            raise EngineError(
+                "a file of the table is not what it was",
+                why=f"{_some(self._files)}: one has other columns, or is no Parquet file any more;"
+                " nothing was spent",
+                fix="put it back, or register the files that there are in a new session",
+            )
+        self._seen = version
+        return version
+
+
+def _some(files: list[str]) -> str:
+    return f"{', '.join(files[:3])}{', ...' if len(files) > 3 else ''}"
+
+
 def _version_of_files(files: list[str]) -> str:
     version = files_version(files)
     if version is None:
         raise EngineError(
             "a file of the table is not where it was",
-            why=f"{', '.join(files[:3])}{', ...' if len(files) > 3 else ''}: one is gone, or cannot be"
-            " read any more; nothing was spent",
+            why=f"{_some(files)}: one is gone, or cannot be read any more; nothing was spent",
             fix="put it back, or register the files that there are in a new session",
         )
     return version
