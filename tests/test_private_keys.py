@@ -361,6 +361,20 @@ def test_an_empty_table_has_an_empty_answer(engine: Any, unit: Any) -> None:
         assert "name" in repr(release)
 
 
+@pytest.mark.parametrize("number", ["MAX(i)", "MEDIAN(i)"])
+def test_a_number_of_groups_of_which_none_is_shown_has_error_bars(number: str) -> None:
+    opened = dp.Session(dp.Budget(epsilon=1, delta=1e-6))
+    rows = pl.DataFrame({"k": ["x"] * 3, "i": [0.5] * 3})
+    opened.register("t", rows, columns={"i": dp.Range(0, 2)})
+    release = opened.sql(
+        f"SELECT AVG(m) AS a, COUNT(*) AS n FROM (SELECT k, {number} AS m FROM t GROUP BY k)",
+        epsilon=0.001,
+    )
+    assert release.frame.row(0) == (None, 0)
+    assert release.errors.height == release.intervals().height == 1
+    assert "a" in repr(release)
+
+
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_keys_that_nobody_was_shown_are_those_of_their_own_question(engine: Any) -> None:
     """An empty choice says nothing of a question about other rows, and serves its own again."""

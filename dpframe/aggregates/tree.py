@@ -168,7 +168,7 @@ class Tree:
             size = self.branching ** (self.height - level - 1)
             starts = np.arange(self.branching ** (level + 1)) * size
             below = ((edges[:, None] - starts) / size).clip(0, 1)
-            siblings = below.reshape(len(edges), -1, self.branching)
+            siblings = below.reshape(len(edges), starts.size // self.branching, self.branching)
             columns.append(((siblings - parent[:, :, None]) * deviation).reshape(below.shape))
             parent = below
         return np.concatenate(columns, axis=1)
