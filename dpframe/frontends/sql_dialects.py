@@ -95,8 +95,18 @@ def _cast(node: Any, dialect: str, text: str) -> None:
     if getattr(kind, "name", "") in _ZONED and isinstance(node.this, exp.Literal):
         # TIMESTAMP '2024-01-31 12:00:00' is in the zone of the session, as all timestamps are there.
         node.set("to", exp.DataType.build("TIMESTAMP"))
+    # TIMESTAMP '2024-01-31 12:00:00' is a TIMESTAMP(0) in Trino.
+    elif dialect == "trino" and isinstance(node.this, exp.Literal) and _keeps_all(node):
+        node.set("to", exp.DataType.build("TIMESTAMP"))
     if getattr(kind, "name", "") in _INTEGERS and _ROUNDING[dialect]:
         node.meta["rounding"] = _ROUNDING[dialect]
+
+
+def _keeps_all(node: Any) -> bool:
+    """Whether a text is read as a timestamp of as many digits as it has, so that none is rounded."""
+    kind, digits = node.args["to"], len(node.this.name.partition(".")[2])
+    given = [param.name for param in kind.expressions]
+    return getattr(kind.this, "name", "") == "TIMESTAMP" and given == [str(digits)]
 
 
 def _like(node: Any, dialect: str, text: str) -> None:

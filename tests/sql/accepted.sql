@@ -1064,6 +1064,10 @@ SELECT TOP 1 sex, COUNT(*) AS n FROM visits GROUP BY sex ORDER BY COUNT(*) DESC;
 --: dialect trino
 --= SELECT SKEWNESS(age) * (COUNT(age) - 2) / SQRT(COUNT(age) * (COUNT(age) - 1)), KURTOSIS(age), EXP(AVG(LN(age + 1))) FROM visits
 SELECT SKEWNESS(age), KURTOSIS(age), GEOMETRIC_MEAN(age + 1) FROM visits;
+-- constants of Trino's timestamps have as many digits as are written
+--: dialect trino
+--= SELECT COUNT_IF(seen >= TIMESTAMP '2024-03-02 12:00:00'), COUNT_IF(seen < TIMESTAMP '2024-03-02 12:00:00.25') FROM visits
+SELECT COUNT_IF(seen >= TIMESTAMP '2024-03-02 12:00:00'), COUNT_IF(seen < TIMESTAMP '2024-03-02 12:00:00.25') FROM visits;
 -- Trino's division and days of the week
 --: dialect trino
 --= SELECT SUM(age // 10), SUM(isodow(day)), COUNT(ward || sex), SUM(isodow(day)) FROM visits
