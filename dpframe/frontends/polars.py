@@ -13,7 +13,7 @@ import polars as pl
 
 from dpframe.declare import Table, readable
 from dpframe.errors import QueryError
-from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate, with_places
+from dpframe.frontends.polars_aggregates import group_leaf, is_aggregate, released_call, with_places
 from dpframe.frontends.polars_arguments import Named, no_such_column, released, unique
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_histograms import is_hist, read_hist
@@ -249,7 +249,7 @@ class NoisyTable:
         rows = TermReader(self._leaf)
         by = [(name, f"k{i}", rows.read(term)) for i, (name, term) in enumerate(keys)]
         found: dict[AggregateCall, str] = {}
-        groups = TermReader(group_leaf(rows, found))
+        groups = TermReader(group_leaf(rows, found, released_call))
         outputs = {name: _checked(groups.read(term), term) for name, term in given}
         if not found and not by:
             raise polars_error(

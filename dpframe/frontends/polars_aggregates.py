@@ -105,6 +105,19 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
     return AggregateCall(name, (value, *others), where=where, place=place)
 
 
+def released_call(term: Term, rows: TermReader) -> AggregateCall:
+    """An aggregate of released numbers, where one of two neighbours is not as good as the other."""
+    if term.name == "quantile" and term.options["method"] not in ("Linear", "Equiprobable"):
+        method = str(term.options["method"]).lower()
+        raise polars_error(
+            term,
+            f'the interpolation "{method}" is not known of released numbers',
+            why="of two neighbours, it may be another one than that which is known here",
+            fix='quantile(0.5, "linear"), or "equiprobable" for one of the numbers',
+        )
+    return aggregate_call(term, rows)
+
+
 def with_places(given: Sequence[tuple[str, Term]]) -> list[tuple[str, Term]]:
     """Aggregates by name, a list of quantiles as one column for each; see `sql_lists`."""
     found: list[tuple[str, Term]] = []
@@ -166,7 +179,9 @@ def _walk(term: Term) -> Iterator[Term]:
 
 
 def group_leaf(
-    rows: TermReader, aggregates: dict[AggregateCall, str]
+    rows: TermReader,
+    aggregates: dict[AggregateCall, str],
+    called: Callable[[Term, TermReader], AggregateCall] = aggregate_call,
 ) -> Callable[[Term], Expr | None]:
     """Reads what stands in agg(...): aggregates become columns, which `aggregates` collects."""
 
@@ -176,7 +191,7 @@ def group_leaf(
                 0
             ]  # of values that are equally frequent, Polars has all; we have one
         if is_aggregate(term):
-            call = aggregate_call(term, rows)
+            call = called(term, rows)
             column = Column(aggregates.setdefault(call, f"a{len(aggregates)}"), call.place)
             if term.name == "kurtosis" and not term.options["fisher"]:
                 return Call("plus", (column, literal(_NORMAL_KURTOSIS)), place=call.place)

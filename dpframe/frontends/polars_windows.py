@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpframe.frontends.polars_aggregates import aggregate_call, is_aggregate
+from dpframe.frontends.polars_aggregates import is_aggregate, released_call
 from dpframe.frontends.polars_exprs import TermReader
 from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import PolarsOrigin, polars_error
@@ -66,7 +66,7 @@ class Windows:
         if term.name == "over":
             return self._over(term, rows)
         if is_aggregate(term):
-            call = aggregate_call(term, rows)
+            call = released_call(term, rows)
             args = call.args
             if call.where is not None:
                 value = args[0] if args else literal(1)
