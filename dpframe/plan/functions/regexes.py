@@ -169,7 +169,8 @@ class _Pattern:
             return {"b": "\\b", "A": "^", "z": "$"}[sign], 1, False
         if sign and sign.lower() in _CLASSES:
             self.at += 1
-            return _written(_CLASSES[sign.lower()], negated=sign.isupper()), 10, True
+            ranges = self._both_cases(_CLASSES[sign.lower()])
+            return _written(ranges, negated=sign.isupper()), 10, True
         return self._character(self._escaped()), 1, True
 
     def _escaped(self) -> int:
@@ -196,9 +197,7 @@ class _Pattern:
             ranges += self._item(first)
             first = False
         self.at += 1
-        if self.ignore_case:
-            ranges = [r for low, high in ranges for r in self._folded(low, high)]
-        return _written(ranges, negated)
+        return _written(self._both_cases(ranges), negated)
 
     def _item(self, first: bool) -> Ranges:
         for name, ranges in _NAMED.items():
@@ -232,6 +231,12 @@ class _Pattern:
             return _written(self._folded(code, code), negated=False)
         sign = chr(code)
         return sign if sign.isascii() and sign.isalnum() else f"\\x{{{code:x}}}"
+
+    def _both_cases(self, ranges: Ranges) -> Ranges:
+        """The ranges, where cases are ignored with both cases of their letters."""
+        if not self.ignore_case:
+            return ranges
+        return [r for low, high in ranges for r in self._folded(low, high)]
 
     def _folded(self, low: int, high: int) -> Ranges:
         """Both cases of ASCII letters; and of k and s, the signs for kelvin and the long s."""
