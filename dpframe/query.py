@@ -102,8 +102,7 @@ class Query:
     def explain_of(self, cost: Cost, *, fresh: bool, notes: Sequence[str] = ()) -> str:
         """What `answer` would do; `notes` are lines about what is made of the noisy numbers."""
         cost = self._checked(cost)
-        ledger = self._asking.ledger
-        room, compiled = ledger.room, self._settled(cost, fresh)
+        room, compiled = self._asking.ledger.room, self._settled(cost, fresh)
         said = self._said_offer(compiled, cost)
         if not fresh and self._is_free(compiled, said, cost):
             free = "nothing: every part was measured before (fresh=True measures again)"
@@ -114,9 +113,7 @@ class Query:
         offer = said or self._offer(compiled, cost)
         contest = self._contest(compiled, cost, offer)
         loss = offer.loss if contest is None else contest[1].loss
-        remains = f"it would be refused: only {room} remains"
-        if ledger.filter.admits(ledger.spent, loss):
-            remains = str(ledger.filter.room(ledger.filter.after(ledger.spent, loss)))
+        remains = self._asking.left_after(loss)
         if contest is not None:
             return explain_contest(*contest, remains)
         rejected = self._choice(compiled, cost)

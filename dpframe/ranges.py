@@ -8,8 +8,8 @@ The range is computed from noisy counts alone (post-processing), so nothing else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -18,14 +18,15 @@ import polars as pl
 from dpframe.bounds.analysis import typed
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
-from dpframe.budget.ledger import Ledger
 from dpframe.budget.loss import Loss
 from dpframe.errors import ParameterError
 from dpframe.plan.domains import Type
 from dpframe.plan.exprs import AggregateCall, Call, Expr, Literal, literal
 from dpframe.plan.nodes import Aggregate, Filter, Node, aggregate_of
 from dpframe.query import Query
+from dpframe.release.asking import Said
 from dpframe.release.cost import Cost, single_cost
+from dpframe.release.display import number
 from dpframe.release.table import Release
 from dpframe.release.words import expr_text
 
@@ -40,6 +41,8 @@ _MISTAKEN = 0.05
 
 _COUNTS = ("COUNT", "COUNT_IF", "APPROX_DISTINCT", "N_UNIQUE", "MODE")
 """Aggregates that need no range."""
+
+_THEN = "then    the question, clipped to what is found, which its noise follows from"
 
 Analyse: TypeAlias = Callable[[Node], Query]
 
@@ -58,79 +61,128 @@ def open_arguments(plan: Node, lowering: Lowering) -> dict[Expr, Type]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """A query, and what has to be learned before it can be answered."""
+def missing_ranges(bounds: str, plan: Node, lowering: Lowering) -> dict[Expr, Type]:
+    """What `bounds="auto"` has to learn before a plan can be answered."""
+    if bounds == "auto":
+        return open_arguments(plan, lowering)
+    raise ParameterError(
+        f'bounds={bounds!r} is not "auto"',
+        why="ranges are learned from the rows for a part of the cost, or declared with the table",
+        fix='bounds="auto"; or session.register(..., columns={"cost": dp.Range(0, 5000)}),'
+        " without bounds=",
+    )
 
-    plan: Node
-    arguments: Mapping[Expr, Type]
-    analyse: Analyse
-    ledger: Ledger
-    asked: str
-    queries: int | None
 
-    def release(self, bounds: str, cost: Cost, *, fresh: bool) -> Release:
-        """Learn the range of each argument, then answer the query with what is left of the cost.
+class LearningQuery(Query):
+    """A question that lacks ranges, which are learned first; it costs nothing yet.
 
-        Whatever can be refused is refused before anything is spent: the query is analysed with the
-        widest ranges first, and the whole cost must fit into the budget.
-        """
-        default = None if self.queries is None else Fraction(1, self.queries)
-        if bounds != "auto":
-            raise ParameterError(
-                f'bounds={bounds!r} is not "auto"',
-                why="ranges are learned from the rows for a part of the cost, or declared with the"
-                " table",
-                fix='bounds="auto"; or session.register(..., columns={"cost": dp.Range(0, 5000)}),'
-                " without bounds=",
-            )
-        name, amount = single_cost(replace(cost, takes_error=False), default)
+    Guarantee: the counts and the answer are queries of their own, with declared or clipped
+    arguments, and both are charged. Whatever can be refused is refused before anything is spent:
+    the question is analysed with the widest ranges first, and the whole cost must fit into the
+    budget.
+    """
+
+    def __init__(
+        self, plan: Node, arguments: Mapping[Expr, Type], analyse: Analyse, said: Said
+    ) -> None:
+        """Take a plan, and what it lacks; `analyse` makes the questions that it is answered by."""
+        widest = {a: _range([-len(_POWERS[k]), len(_POWERS[k])], k) for a, k in arguments.items()}
+        wide = analyse(_clipped(plan, widest))
+        super().__init__(
+            wide._asking, wide._compiled, wide._engine, wide._version, wide._asked, said
+        )
+        self._plan, self._arguments, self._analyse, self._wide = plan, arguments, analyse, wide
+        self._counts = {a: analyse(_counted(plan, a, k)) for a, k in arguments.items()}
+
+    def cost_of(self, cost: Cost, *, fresh: bool) -> Loss:
+        """What `answer` would be charged."""
+        counting, answering = self._shares(cost, fresh)
+        counts = self._cost_of_counts(counting, fresh)
+        if counts != Loss.none():
+            # What the ranges will be is not known yet: the question stands with the widest.
+            return counts + self._wide.cost_of(answering, fresh=True)
+        return self._clipped(self._learned(counting, fresh)[0]).cost_of(answering, fresh=fresh)
+
+    def explain_of(self, cost: Cost, *, fresh: bool, notes: Sequence[str] = ()) -> str:
+        """What is learned first, as a question of its own; then the answer, if that is known."""
+        if not self.has_cost(cost) and not self._is_learned(fresh):
+            counted = "counts of its values by their power of two, for a fifth of the cost"
+            lines = [f"first   a range for {expr_text(a)}: {counted}" for a in self._counts]
+            lines += [_THEN, *notes, "cost    to be said: explain(epsilon=0.1)"]
+            return "\n".join([*lines, f"left    {self._asking.ledger.room}"])
+        counting, answering = self._shares(cost, fresh)
+        if self._cost_of_counts(counting, fresh) == Loss.none():
+            found, _ = self._learned(counting, fresh)
+            known = [
+                f"range   {expr_text(arg)} is clipped to [{low:,g}, {high:,g}], learned before"
+                for arg, (low, high) in found.items()
+            ]
+            return self._clipped(found).explain_of(answering, fresh=fresh, notes=[*notes, *known])
+        lines = []
+        for arg, query in self._counts.items():
+            paid, (_, half) = query.cost_of(counting, fresh=fresh), query.predicted(counting)
+            lines += [
+                f"first   a range for {expr_text(arg)}: counts of its values by their power of two",
+                f"     each within ± {number(half, half)} 95% of the time; cost: {paid}",
+            ]
+        rest = self._wide.cost_of(answering, fresh=True)
+        lines += [_THEN, f"     cost: {rest}", *notes]
+        loss = self.cost_of(cost, fresh=fresh)
+        return "\n".join([*lines, f"cost    {loss}", f"left    {self._asking.left_after(loss)}"])
+
+    def answer(self, cost: Cost, *, fresh: bool, warned: bool = False) -> Release:
+        """Learn the range of each argument, then answer with what is left of the cost."""
+        counting, answering = self._shares(cost, fresh)
+        if self._cost_of_counts(counting, fresh) != Loss.none():
+            # Else the ranges are known: what follows is one release, refused as a whole.
+            whole = self.cost_of(cost, fresh=fresh)
+            self._said.check(whole)
+            self._asking.ledger.check(whole, asked=self._asked)
+            if not warned:
+                self.warn(whole)
+            warned = True
+        found, spent = self._learned(counting, fresh)
+        answer = self._clipped(found).answer(answering, fresh=fresh, warned=warned)
+        named = {expr_text(argument): ends for argument, ends in found.items()}
+        return answer.with_learned_bounds(named, spent + answer.loss)
+
+    def _is_learned(self, fresh: bool) -> bool:
+        """Whether the ranges are known from earlier counts, whatever their noise."""
+        return not fresh and all(query.is_known() for query in self._counts.values())
+
+    def _shares(self, cost: Cost, fresh: bool) -> tuple[Cost, Cost]:
+        """What learning each range may cost, and what is left for the answer."""
+        cost = self._checked(cost)
+        if not self.has_cost(cost) and self._is_learned(fresh):
+            return Cost(), cost  # the answer may be known, too
+        name, amount = single_cost(replace(cost, takes_error=False), self._asking.default_share)
         if name == "error":
             raise ParameterError(
                 'bounds="auto" with error=',
                 why="ranges are learned for a part of a cost, which has to be said",
                 fix='bounds="auto", epsilon=0.5',
             )
-        learning = LEARNING_SHARE if self.arguments else Fraction(0)
-        rest: dict[str, Any] = {name: amount * (1 - learning)}
-        answering = replace(cost, **rest)
-        if not self.arguments:
-            return self.analyse(self.plan).answer(answering, fresh=fresh)
-        each: dict[str, Any] = {name: amount * learning / len(self.arguments)}
-        counting = Cost(**each)
-        counts = {a: self.analyse(_counted(self.plan, a, k)) for a, k in self.arguments.items()}
-        warned = self._foreseen(counts.values(), counting, answering, fresh=fresh)
-        spent, found = Loss.none(), {}
-        for argument, query in counts.items():
-            release = query.answer(counting, fresh=fresh, warned=warned)
-            spent = spent + release.loss
-            found[argument] = _range(_seen(release), self.arguments[argument])
-        last = self.analyse(_clipped(self.plan, found))
-        answer = last.answer(answering, fresh=fresh, warned=warned)
-        named = {expr_text(argument): ends for argument, ends in found.items()}
-        return answer.with_learned_bounds(named, spent + answer.loss)
+        each: dict[str, Any] = {name: amount * LEARNING_SHARE / len(self._arguments)}
+        rest: dict[str, Any] = {name: amount * (1 - LEARNING_SHARE)}
+        return Cost(**each), replace(cost, **rest)
 
-    def _foreseen(
-        self, counts: Iterable[Query], counting: Cost, answering: Cost, *, fresh: bool
-    ) -> bool:
-        """Refuse the whole, or warn of it, before a part is charged; whether that was needed.
-
-        What the ranges will be is not known yet, so the query stands for itself with the widest.
-        """
+    def _cost_of_counts(self, counting: Cost, fresh: bool) -> Loss:
         loss = Loss.none()
-        for query in counts:
+        for query in self._counts.values():
             loss = loss + query.cost_of(counting, fresh=fresh)
-        widest = {
-            a: _range([-len(_POWERS[k]), len(_POWERS[k])], k) for a, k in self.arguments.items()
-        }
-        query = self.analyse(_clipped(self.plan, widest))
-        answered = query.cost_of(answering, fresh=True)
-        if loss == Loss.none():
-            return False  # the ranges are known: what follows is one release, refused as a whole
-        whole = loss + answered
-        self.ledger.check(whole, asked=self.asked)
-        query.warn(whole)
-        return True
+        return loss
+
+    def _learned(self, counting: Cost, fresh: bool) -> tuple[dict[Expr, tuple[Any, Any]], Loss]:
+        """The range of each argument, and what it cost."""
+        found, spent = {}, Loss.none()
+        for argument, query in self._counts.items():
+            release = query.answer(counting, fresh=fresh, warned=True)
+            spent = spent + release.loss
+            found[argument] = _range(_seen(release), self._arguments[argument])
+        return found, spent
+
+    def _clipped(self, ranges: Mapping[Expr, tuple[Any, Any]]) -> Query:
+        return self._analyse(_clipped(self._plan, ranges))
 
 
 # --- buckets: 0 for small numbers, i from the i-th power on, -i for the same below 0 -------------

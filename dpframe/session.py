@@ -26,7 +26,7 @@ from dpframe.plan.bins import Closed
 from dpframe.plan.nodes import Node
 from dpframe.plan.shown import Shown, shown_by
 from dpframe.query import Query
-from dpframe.ranges import Learning, open_arguments
+from dpframe.ranges import LearningQuery, missing_ranges
 from dpframe.regression import Regression, Scales
 from dpframe.release.asking import Asking, Said
 from dpframe.release.chosen import Choice
@@ -199,9 +199,8 @@ class Session:
         goes to the place, which then has none. Other error bars are free, and stay.
         """
         cost = Cost(epsilon, rho, share, error, confidence, delta, error_bars)
-        if bounds is not None:
-            return self._learning(text, keys, dialect).release(bounds, cost, fresh=fresh)
-        return self.query(text, keys=keys, dialect=dialect).answer(cost, fresh=fresh)
+        query = self.query(text, keys=keys, bounds=bounds, dialect=dialect)
+        return query.answer(cost, fresh=fresh)
 
     def select(
         self,
@@ -299,6 +298,7 @@ class Session:
         text: str,
         *,
         keys: Mapping[str, Iterable[Any]] | None = None,
+        bounds: Literal["auto"] | None = None,
         dialect: str = "duckdb",
     ) -> Query:
         """Analyse a query without spending anything."""
@@ -308,7 +308,8 @@ class Session:
         for name in tables_of(plan):
             if not self._tables[name].public:
                 check_unit(terms, self._tables[name], text)
-        return self._analysed(plan, text, keys, Said(terms.epsilon, terms.delta))
+        said = Said(terms.epsilon, terms.delta)
+        return self._analysed(plan, text, keys, said, bounds=bounds)
 
     def table(self, name: str) -> Frame:
         """A registered table, to be asked by chaining Polars expressions; see `Frame`.
@@ -329,8 +330,16 @@ class Session:
         keys: Mapping[str, Iterable[Any]] | None = None,
         said: Said | None = None,
         shown: Shown | None = None,
+        bounds: str | None = None,
     ) -> Query:
-        """The question that a plan asks; a histogram may be answered by other plans too."""
+        """The question that a plan asks; some are answered by other plans, or by several."""
+        missing = {}
+        if bounds is not None:
+            missing = missing_ranges(bounds, plan, self._catalog.lowering(plan)[1])
+        if missing:
+            return LearningQuery(
+                plan, missing, lambda other: self._analysed(other, asked, keys), said or Said()
+            )
         counted, found = shown or shown_by(plan), self._query(plan, asked, keys, said)
         if counted is None:
             return found
@@ -353,20 +362,6 @@ class Session:
         asking = Asking(self._ledger, self._own_budget, self._source, self._queries)
         names = tables_of(plan)
         return Query(asking, compiled, engine, lambda: self._catalog.version(names), asked, said)
-
-    def _learning(
-        self, text: str, keys: Mapping[str, Iterable[Any]] | None, dialect: str
-    ) -> Learning:
-        """A query whose missing ranges are learned first."""
-        plan = self._plans.of(text, dialect)
-        return Learning(
-            plan,
-            open_arguments(plan, self._catalog.lowering(plan)[1]),
-            lambda changed: self._analysed(changed, text, keys),
-            self._ledger,
-            text,
-            self._queries,
-        )
 
     def as_analyst(self, name: str, budget: Budget | None = None) -> Session:
         """The same tables for one analyst, whose answers are charged to a budget of their own too.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol
 
 import polars as pl
 
@@ -40,8 +40,13 @@ from dpframe.release.table import Release
 class Analyse(Protocol):
     """Makes a question of a plan and of what was written."""
 
-    def __call__(self, plan: Node, asked: str, *, shown: Shown | None = None) -> Query:
-        """Analyse a plan; `shown` says what it shows, if it is a histogram that was asked for."""
+    def __call__(
+        self, plan: Node, asked: str, *, shown: Shown | None = None, bounds: str | None = None
+    ) -> Query:
+        """Analyse a plan; `shown` says what it shows, if it is a histogram that was asked for.
+
+        With `bounds="auto"` the ranges that it lacks are learned.
+        """
 
 
 class Summary:
@@ -181,8 +186,10 @@ class Summary:
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def query(self) -> Query:
+    def query(self, *, bounds: Literal["auto"] | None = None) -> Query:
         """The question, analysed; it costs nothing yet."""
+        if bounds is not None:
+            return self._analyse(self._table.plan(), self._written, bounds=bounds)
         if self._query is None:
             self._query = self._analyse(self._table.plan(), self._written)
         return self._query
@@ -196,11 +203,12 @@ class Summary:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        bounds: Literal["auto"] | None = None,
         error_bars: bool = True,
         fresh: bool = False,
     ) -> Loss:
         """What a release would be charged. It spends nothing."""
-        return self.query().cost(
+        return self.query(bounds=bounds).cost(
             epsilon=epsilon,
             rho=rho,
             share=share,
@@ -220,11 +228,12 @@ class Summary:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        bounds: Literal["auto"] | None = None,
         error_bars: bool = True,
         fresh: bool = False,
     ) -> str:
         """The plan, sensitivities, noise, predicted error and cost, in words. It spends nothing."""
-        return self.query().explain(
+        return self.query(bounds=bounds).explain(
             epsilon=epsilon,
             rho=rho,
             share=share,
@@ -244,11 +253,12 @@ class Summary:
         error: Number | None = None,
         confidence: float | None = None,
         delta: Number | None = None,
+        bounds: Literal["auto"] | None = None,
         error_bars: bool = True,
         fresh: bool = False,
     ) -> Release:
         """Charge the cost, then measure, add noise and finish; see `Session.sql`."""
-        return self.query().release(
+        return self.query(bounds=bounds).release(
             epsilon=epsilon,
             rho=rho,
             share=share,

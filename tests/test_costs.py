@@ -71,7 +71,7 @@ def test_only_costs_that_a_question_takes_are_suggested() -> None:
     with pytest.raises(dp.ParameterError, match="or error=100"):
         asked.select("SELECT k, COUNT(*) FROM t GROUP BY k")
     with pytest.raises(dp.ParameterError, match="no cost was said") as refused:
-        asked.sql("SELECT SUM(x) FROM t", bounds="auto")
+        asked.sql("SELECT SUM(1 / x) FROM t", bounds="auto")
     assert "error=" not in refused.value.fix
 
 

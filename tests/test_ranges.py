@@ -154,3 +154,49 @@ def test_bounds_are_auto_or_nothing(bounds: Any) -> None:
         asked.sql("SELECT SUM(cost) FROM t", bounds=bounds, epsilon=1)
     assert 'bounds="auto"' in refused.value.fix
     assert asked.spent.releases == 0
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_chain_learns_ranges_as_sql_does(engine: str) -> None:
+    asked = session(engine=engine)
+    chain = asked.table("t").group_by("ward").agg(pl.col("cost").mean(), s=pl.col("change").sum())
+    release = chain.release(epsilon=1, bounds="auto")
+    assert release.learned == {"cost": (0.0, 1024.0), "change": (-127, 31)}
+    assert release.loss.epsilon == chain.cost(epsilon=1, bounds="auto", fresh=True).epsilon == 1
+    text = "SELECT ward, AVG(cost) AS cost, SUM(change) AS s FROM t GROUP BY ward"
+    again = asked.sql(text, epsilon=1, bounds="auto")
+    assert again.reused
+    assert again.frame.equals(release.frame)
+    assert chain.release(bounds="auto").reused
+
+
+def test_what_is_learned_is_explained_before_and_after() -> None:
+    asked = session(dp.Budget(epsilon=1))
+    query = asked.query("SELECT SUM(change) AS s FROM t", bounds="auto")
+    assert "cost    to be said" in query.explain()
+    before = query.explain(epsilon=0.5)
+    assert "first   a range for change" in before
+    assert before.endswith("cost    epsilon 0.5\nleft    epsilon 0.5")
+    assert query.explain(epsilon=2).endswith("it would be refused: only epsilon 1 remains")
+    assert asked.spent.releases == 0
+    query.release(epsilon=0.5)
+    assert "range   change is clipped to [-127, 31], learned before" in query.explain(epsilon=0.5)
+    assert query.cost(epsilon=0.5).epsilon == 0
+    assert query.cost(epsilon=0.5, fresh=True).epsilon == Fraction(1, 2)
+
+
+def test_an_error_about_a_missing_range_says_how_to_learn_one() -> None:
+    asked = session()
+    chain = asked.table("t").select(pl.col("cost").sum())
+    for ask in (chain.query, lambda: asked.query("SELECT MEDIAN(cost) FROM t")):
+        with pytest.raises(dp.UnboundedError) as refused:
+            ask()
+        assert 'bounds="auto"' in refused.value.fix
+
+
+def test_a_statement_says_the_whole_cost() -> None:
+    asked = session()
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) SUM(change) AS s FROM t"
+    assert asked.sql(text, bounds="auto").loss.epsilon == Fraction(1, 2)
+    with pytest.raises(dp.ParameterError, match="said twice"):
+        asked.sql(text, bounds="auto", epsilon=1)

@@ -267,7 +267,7 @@ def bounded(call: AggregateCall, found: Typed, scope: Scope) -> Typed:
             call,
             "has no bounds",
             why=_unbounded_reason(call.args[0], scope),
-            fix=_unbounded_fix(call.args[0], scope),
+            fix=_unbounded_fix(call.args[0], scope) + _learned_fix(found.domain.type),
             kind=UnboundedError,
         )
     ends = (found.domain.low, found.domain.high)
@@ -307,6 +307,11 @@ def _unbounded_fix(expr: Expr, scope: Scope) -> str:
         ranges = ", ".join(f'"{c}": dp.Range(low, high)' for c in open_columns)
         return f"session.register(..., columns={{{ranges}}})"
     return "bound it in the query: SUM(GREATEST(low, LEAST(x, high)))"
+
+
+def _learned_fix(kind: Type) -> str:
+    numbers = kind in (Type.INT, Type.FLOAT)
+    return '; or release with bounds="auto", which learns a range' if numbers else ""
 
 
 def rows_where(call: AggregateCall, scope: Scope, present: Typed | None = None) -> Expr | None:

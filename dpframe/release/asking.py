@@ -30,6 +30,13 @@ class Asking:
         """The share that a query costs when nothing is said."""
         return None if self.queries is None else Fraction(1, self.queries)
 
+    def left_after(self, loss: Loss) -> str:
+        """What would remain after a loss, or that there is not enough for it."""
+        ledger = self.ledger
+        if not ledger.filter.admits(ledger.spent, loss):
+            return f"it would be refused: only {ledger.room} remains"
+        return str(ledger.filter.room(ledger.filter.after(ledger.spent, loss)))
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
