@@ -6,17 +6,17 @@ Keys with no finite public set of values are private. They take partition select
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from dpframe.bounds.analysis import Typed, refused, typed
+from dpframe.bounds.analysis import Typed, refused
+from dpframe.bounds.finest import finest, name_of, values_of
 from dpframe.errors import QueryError
 from dpframe.plan.domains import Domain, Type, number_of_values, possible_values
-from dpframe.plan.exprs import Column, Expr, columns_of, transform
+from dpframe.plan.exprs import Column, columns_of
 from dpframe.plan.functions.base import column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.nodes import GROUPING
@@ -208,58 +208,26 @@ def _component(
     """The combinations of keys that share inputs, or None if there is no public set of them."""
     if len(members) == 1 and isinstance(members[0][1].expr, Column):
         name, key = members[0]
-        if _few([key]):
-            return pl.DataFrame({name: _column(key.domain, declared_only=True)})
-        return None
+        size = number_of_values(key.domain)
+        if size is None or size > MOST_GROUPS:
+            return None
+        return pl.DataFrame({name: _column(key.domain, declared_only=True)})
     inputs = tuple(dict.fromkeys(c for _, key in members for c in columns_of(key.expr)))
     if _combinations(inputs, columns) <= MOST_ENUMERATED:
-        return _enumerated(members, inputs, columns, evaluate)
-    finest = _determining(members)
-    if finest is not None:
-        return _computed_from(finest, members, evaluate)
-    if not _few([key for _, key in members]):
+        values = {
+            c: (_column(columns[c], declared_only=False), columns[c].null_is_value) for c in inputs
+        }
+        return _evaluated([n for n, _ in members], [k for _, k in members], values, evaluate)
+    few = finest([key for _, key in members], columns, MOST_GROUPS)
+    if few is None:
         return None
-    values = [_column(key.domain, declared_only=False).to_list() for _, key in members]
-    groups = math.prod(map(len, values))
-    if groups > MOST_GROUPS:  # before they are listed
-        raise _too_many(members[0][1], groups)
-    product = itertools.product(*values)
-    schema = {name: POLARS_TYPES[key.domain.type] for name, key in members}
-    return pl.DataFrame(list(product), schema=schema, orient="row")
-
-
-def _determining(members: list[tuple[str, Typed]]) -> Typed | None:
-    """Of several keys, one with few values that all others are computed from, if there is one."""
-    for _, one in members if len(members) > 1 else []:
-        others = (_over(one, key.expr) for _, key in members)
-        if _few([one]) and all(columns_of(expr) in ((), (_FINEST,)) for expr in others):
-            return one
-    return None
-
-
-_FINEST = "__dpframe_finest"
-
-
-def _over(one: Typed, expr: Expr) -> Expr:
-    """An expression, with a key that it is computed from as a column."""
-    return transform(expr, lambda inner: Column(_FINEST) if inner == one.expr else None)
-
-
-def _computed_from(
-    finest: Typed, members: list[tuple[str, Typed]], evaluate: Evaluate
-) -> pl.DataFrame:
-    """Coarser keys for every value of the finest: `GROUP BY x // 10, x // 10 // 10`."""
-    values = _column(finest.domain, declared_only=False).alias(_FINEST).to_frame()
-    exprs = [typed(_over(finest, key.expr), {_FINEST: finest.domain}) for _, key in members]
-    result = evaluate(exprs, values).unique()
-    result.columns = [name for name, _ in members]
-    return result
-
-
-def _few(keys: Sequence[Typed]) -> bool:
-    """Whether keys have no more values together than a query may have groups."""
-    sizes = [number_of_values(key.domain) for key in keys]
-    return math.prod(math.inf if s is None else s for s in sizes) <= MOST_GROUPS
+    values = {
+        name_of(i): (_listed(part), part.domain.null_is_value) for i, part in enumerate(few.parts)
+    }
+    combinations = math.prod(len(listed) for listed, _ in values.values())
+    if combinations > MOST_GROUPS:  # before they are listed
+        raise _too_many(members[0][1], combinations)
+    return _evaluated([name for name, _ in members], few.keys, values, evaluate)
 
 
 def _combinations(inputs: Sequence[str], columns: Mapping[str, Domain]) -> float:
@@ -275,13 +243,19 @@ def _column(domain: Domain, *, declared_only: bool) -> pl.Series:
     return pl.Series(values, dtype=POLARS_TYPES[domain.type])
 
 
-def _enumerated(
-    members: list[tuple[str, Typed]],
-    inputs: Sequence[str],
-    columns: Mapping[str, Domain],
+def _listed(part: Typed) -> pl.Series:
+    """The values of an expression as a column, NULL among them if it can be that."""
+    values = [*values_of(part), *([None] if part.domain.nullable else [])]
+    return pl.Series(values, dtype=POLARS_TYPES[part.domain.type])
+
+
+def _evaluated(
+    names: Sequence[str],
+    keys: Sequence[Typed],
+    inputs: Mapping[str, tuple[pl.Series, bool]],
     evaluate: Evaluate,
 ) -> pl.DataFrame:
-    """Evaluate the keys on every combination of their inputs.
+    """Evaluate keys on every combination of their inputs, each with whether its NULL was declared.
 
     A NULL input stands for a missing value, and for one outside declared keys. The keys that it
     leads to are kept, but a NULL *key* only where NULL is a declared value of some input:
@@ -289,14 +263,13 @@ def _enumerated(
     """
     table = pl.DataFrame({"one": [0]}) if not inputs else pl.DataFrame()
     declared = pl.lit(True)
-    for i, name in enumerate(inputs):
-        values = _column(columns[name], declared_only=False).alias(name).to_frame()
+    for i, (name, (listed, null_is_value)) in enumerate(inputs.items()):
+        values = listed.alias(name).to_frame()
         table = table.join(values, how="cross") if i else values
-        if not columns[name].null_is_value:
+        if not null_is_value:
             declared = declared & column(name).is_not_null()
-    exprs = [key for _, key in members]
-    kept = evaluate(exprs, table.filter(declared))
-    extra = evaluate(exprs, table.filter(~declared)).drop_nulls()
+    kept = evaluate(keys, table.filter(declared))
+    extra = evaluate(keys, table.filter(~declared)).drop_nulls()
     result = pl.concat([kept, extra]).unique()
-    result.columns = [name for name, _ in members]
+    result.columns = list(names)
     return result

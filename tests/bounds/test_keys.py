@@ -88,6 +88,21 @@ def keys(session: dp.Session, key: str, where: str = "TRUE") -> list[Any]:
         ("date_trunc('hour', time)", [datetime(2024, 1, 1, h) for h in range(6)]),
         ("CAST(cost / 10 AS INT)", [0, 1, 2, 3, 4, None]),
         ("SIGN(age - 10)", [-1, 0, 1, None]),
+        ("FLOOR(cost / 10)", [0.0, 1.0, 2.0, 3.0, None]),
+        ("FLOOR(cost / 10) * 10", [0.0, 10.0, 20.0, 30.0, None]),
+        ("CAST(FLOOR(cost / 10) AS BIGINT) * 10", [0, 10, 20, 30, None]),
+        ("CAST(cost AS BIGINT) // 10 * 10", [0, 10, 20, 30, None]),
+        ("CEIL(cost / 20)", [0.0, 1.0, 2.0, None]),
+        ("TRUNC(cost / 20 - 1)", [-1.0, 0.0, None]),
+        ("ROUND(cost, -1)", [0.0, 10.0, 20.0, 30.0, 40.0, None]),
+        ("ROUND(cost / 100, 1)", [0.0, 0.1, 0.2, 0.3, 0.4, None]),
+        ("COALESCE(FLOOR(cost / 20), -1)", [-1.0, 0.0, 1.0]),
+        ("CASE WHEN age IS NULL THEN FLOOR(cost / 20) ELSE -1 END", [-1.0, 0.0, 1.0, None]),
+        (
+            "ward || CAST(CAST(FLOOR(cost / 30) AS INT) AS VARCHAR)",
+            [f"{w}{i}" for w in ("er", "gp", "icu") for i in (0, 1)] + [None],
+        ),
+        ("CASE WHEN ward = 'er' THEN cost END > 5", [False, True, None]),
     ],
 )
 def test_keys_follow_from_declared_domains(
@@ -126,6 +141,30 @@ def test_a_where_that_keeps_nothing_keeps_the_keys(where: str, session: dp.Sessi
 def test_keys_of_several_columns_are_every_combination(session: dp.Session) -> None:
     query = session.query("SELECT ward, sex, flag, COUNT(*) FROM t GROUP BY ward, sex, flag")
     assert query._compiled.groups == 3 * 3 * 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "groups"),
+    [
+        ("FLOOR(cost / 10), FLOOR(cost / 10) * 10", 5),
+        ("CAST(cost AS INT), CAST(cost AS INT) // 10, CAST(cost AS INT) // 20", 37),
+        ("FLOOR(cost / 10) * 10, FLOOR(cost / 10) > 1", 5),
+        ("FLOOR(cost / 10), age // 10, FLOOR(cost / 10) + age // 10", 5 * 4),
+        ("FLOOR(cost / 10), CEIL(cost / 20)", 5 * 4),
+    ],
+)
+def test_keys_of_the_same_steps_are_computed_from_them(
+    keys: str, groups: int, session: dp.Session
+) -> None:
+    assert session.query(f"SELECT {keys}, COUNT(*) FROM t GROUP BY ALL")._compiled.groups == groups
+
+
+@pytest.mark.parametrize(
+    "key", ["FLOOR(cost * 1000000)", "ROUND(cost, 9)", "cost + 1", "SQRT(cost)"]
+)
+def test_floats_of_too_many_values_are_refused(key: str, session: dp.Session) -> None:
+    with pytest.raises(dp.QueryError, match="no public set of values"):
+        keys(session, key)
 
 
 def test_keys_of_one_column_are_enumerated_together(session: dp.Session) -> None:

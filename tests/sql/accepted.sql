@@ -427,6 +427,13 @@ SELECT age, age // 10 AS decade, COUNT(*) AS n FROM visits WHERE age >= 100 GROU
 -- a key and a function of the key
 SELECT ward, UPPER(ward) AS loud, COUNT(*) AS n FROM visits GROUP BY ward;
 
+-- bins of a float, by how it is rounded, named by their lower ends
+SELECT FLOOR(cost / 1000) * 1000 AS bin, COUNT(*) AS n FROM visits GROUP BY bin;
+-- the same as whole numbers
+SELECT CAST(FLOOR(cost / 2500) AS BIGINT) * 2500 AS bin, COUNT(*) AS n FROM visits GROUP BY bin;
+-- bins around tens of thousands, and up to multiples of five
+SELECT ROUND(cost, -4) AS near, CEIL(change / 5) AS up, COUNT(*) AS n FROM visits GROUP BY ALL;
+
 -- == HAVING
 
 -- HAVING an alias

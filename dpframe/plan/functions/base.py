@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -56,6 +57,8 @@ class Function:
     """Whether integers pass through unchanged, so that the call can be left out."""
     is_whole: bool = False
     """Whether a float that it yields is a whole number, so that a cast to integers need not round."""
+    step: Callable[[Params], Fraction | None] = lambda params: None
+    """Of what every float that it yields is a multiple, if that is a power of ten."""
     fixed: Callable[[Domains, Params], Params] = lambda domains, params: params
     """Checks the parameters, and gives them the types that the renderings take."""
     instead: Callable[[Domains, Params], tuple[str, Params] | None] = lambda domains, params: None
@@ -72,6 +75,11 @@ def register(*functions: Function) -> None:
         if function.name in FUNCTIONS:
             raise ValueError(f"{function.name} is registered twice")
         FUNCTIONS[function.name] = function
+
+
+def whole_step(params: Params) -> Fraction:
+    """The step of whole numbers."""
+    return Fraction(1)
 
 
 # --- conversions of arguments -------------------------------------------------------------------

@@ -29,6 +29,7 @@ from dpframe.plan.functions.base import (
     register,
     same_type,
     spanning,
+    whole_step,
 )
 from dpframe.plan.functions.divisions import (
     divide_domain,
@@ -41,6 +42,7 @@ from dpframe.plan.functions.rounding import (
     round_domain,
     round_duckdb,
     round_polars,
+    step_of,
 )
 from dpframe.plan.sqltext import duckdb_literal
 
@@ -278,6 +280,7 @@ def register_all() -> None:
             _floor_quotient_domain,
             lambda args, params: f"CASE WHEN {args[1]} <> 0 THEN FLOOR({args[0]} / {args[1]}) END",
             lambda args, params: divide_polars(args, params).floor(),
+            step=whole_step,
             may_be_nan=True,
             repeats=True,
         ),
@@ -299,6 +302,7 @@ def register_all() -> None:
             lambda args, params: round_duckdb(args, params, "ROUND_EVEN({}, 0)"),
             lambda args, params: round_polars(args, params, "half_to_even"),
             repeats=True,
+            step=step_of,
             keeps_integers=True,
         ),
         Function(
@@ -310,6 +314,7 @@ def register_all() -> None:
             lambda args, params: (
                 pl.when(args[0] < 0).then(args[0].ceil()).otherwise(args[0].floor())
             ),
+            step=whole_step,
             repeats=True,
             instead=_by_name(lambda domains, _: None if domains[0].type is Type.FLOAT else ""),
         ),

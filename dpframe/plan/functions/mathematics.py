@@ -22,6 +22,7 @@ from dpframe.plan.functions.base import (
     register,
     spanning,
     whole_array,
+    whole_step,
 )
 from dpframe.plan.sqltext import duckdb_literal
 
@@ -138,5 +139,6 @@ def register_all() -> None:
             ),
             repeats=True,
             keeps_integers=True,
+            step=whole_step,
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Literal
 
 import polars as pl
@@ -19,6 +20,7 @@ from dpframe.plan.functions.base import (
     register,
     spanning,
     whole_array,
+    whole_step,
 )
 from dpframe.plan.sqltext import duckdb_literal
 
@@ -46,6 +48,7 @@ def _rounding(
         lambda args, params: getattr(args[0], polars)(),
         keeps_integers=True,
         is_whole=True,
+        step=whole_step,
     )
 
 
@@ -60,6 +63,15 @@ def digits_of(params: Params) -> int:
     if not isinstance(digits, int) or not -15 <= digits <= 15:
         raise Refused("ROUND takes a number of digits from -15 to 15", "ROUND(x, 2)")
     return digits
+
+
+def step_of(params: Params) -> Fraction:
+    """The distance between rounded numbers.
+
+    >>> step_of((-3,)), step_of((2,))
+    (Fraction(1000, 1), Fraction(1, 100))
+    """
+    return Fraction(10) ** -digits_of(params)
 
 
 def rounded_at(value: float, digits: int, whole: Callable[[float], float]) -> float:
@@ -131,5 +143,6 @@ def register_all() -> None:
             literals=1,
             repeats=True,
             keeps_integers=True,
+            step=step_of,
         ),
     )
