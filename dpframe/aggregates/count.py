@@ -14,7 +14,6 @@ from dpframe.aggregates.base import (
     Recipe,
     Scope,
     aggregate,
-    argument_text,
     nearest_integer,
     not_distinct,
     only_argument,
@@ -92,11 +91,10 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
         return _different_tuples(call, scope)
     value = only_argument(call, scope)
     if call.name == "N_UNIQUE" and value.domain.nullable:
-        raise refused(
-            call,
-            "counts NULL as one more value",
-            why="only values are measured; leaving NULL out in silence would be off by one",
-            fix=f"COUNT(DISTINCT {argument_text(call)})",
+        # NULL is one more value: a pair is not NULL, whatever is in it.
+        missing = typed(Call("is_null", (value.expr,), place=call.place), scope.columns)
+        return CountDistinct(
+            where, value.expr, value.domain.type, ((missing.expr, missing.domain.type),)
         )
     return CountDistinct(where, value.expr, value.domain.type)
 

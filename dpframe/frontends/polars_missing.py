@@ -6,9 +6,8 @@ import difflib
 from collections.abc import Sequence
 
 _OF_NUMBERS = {
-    **{name: f"{name}()" for name in ("count", "max", "mean", "median", "min", "null_count")},
-    **{name: f"{name}()" for name in ("std", "sum", "var")},
-    "n_unique": "drop_nulls().n_unique()",
+    **{name: f"{name}()" for name in ("count", "max", "mean", "median", "min", "n_unique")},
+    **{name: f"{name}()" for name in ("null_count", "std", "sum", "var")},
     "quantile": "quantile(0.5)",
 }
 """Methods that aggregate every column, as the expression that aggregates some."""

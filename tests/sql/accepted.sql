@@ -47,6 +47,8 @@ SELECT COUNT(DISTINCT age // 10), COUNT(DISTINCT LOWER(name)), COUNT(DISTINCT MO
 SELECT COUNT(*), COUNT(DISTINCT score), AVG(age), COUNT(DISTINCT age) / COUNT(age) AS part FROM visits;
 -- different tuples: a NULL inside is a value like any other
 SELECT COUNT(DISTINCT (ward, sex)), COUNT(DISTINCT (age, cost, name)), COUNT(DISTINCT ROW(day, active)), APPROX_COUNT_DISTINCT((ward, sex)) FROM visits;
+-- a row of one column is a value even if NULL is in it
+SELECT COUNT(DISTINCT ROW(age)), COUNT(DISTINCT ROW(name)) FROM visits;
 -- different tuples by group, with FILTER
 SELECT ward, COUNT(*) AS n, COUNT(DISTINCT (sex, age)) AS pairs, COUNT(DISTINCT (sex, age // 10)) FILTER (WHERE cost > 100) AS few FROM visits GROUP BY ward;
 -- COUNT(DISTINCT a, b) leaves out a tuple with a NULL, as in MySQL and Spark

@@ -497,9 +497,6 @@ SELECT APPROX_COUNT_DISTINCT(age, cost) FROM visits
 --! SQLError 1:22 | is not an expression that is known | age, cost
 SELECT SUM(DISTINCT (age, cost)) FROM visits
 ;
---! QueryError 1:8 | counts NULL as one more value | COUNT(DISTINCT ROW(age))
-SELECT COUNT(DISTINCT ROW(age)) FROM visits
-;
 --! QueryError 1:8 | has 0 arguments | COUNT(DISTINCT *)
 SELECT COUNT(DISTINCT *) FROM visits
 ;
