@@ -39,6 +39,8 @@ _CLAUSES = {
     "locks": ("FOR", "leave it out: a query changes nothing"),
 }
 
+_AROUND = {"order": "ORDER BY", "joins": "JOIN"}
+
 # What the parser says, in words for someone who does not know its classes.
 _COMPLAINTS = (
     ("Required keyword", "something is missing here"),
@@ -63,6 +65,7 @@ def parse(text: str, dialect: str = DUCKDB) -> exp.Select:
             fix="call session.sql once for each",
         )
     statement = statements[0]
+    _refuse_around_parentheses(statement, text)
     while isinstance(statement, exp.Subquery) and not statement.alias:
         statement = statement.this
     if isinstance(statement, exp.SetOperation):
@@ -85,6 +88,22 @@ def parse(text: str, dialect: str = DUCKDB) -> exp.Select:
         if inner is not statement:
             _refuse_clauses(inner, text, besides=frozenset({"distinct"}))
     return in_duckdb_terms(with_synonyms(statement, dialect, text), dialect, text)
+
+
+def _refuse_around_parentheses(statement: exp.Expression, text: str) -> None:
+    """Refuse what belongs to a query as a whole, which is read without its parentheses."""
+    for query in statement.find_all(exp.Subquery):
+        around = [k for k, v in query.args.items() if v and k not in ("this", "alias")]
+        if around:
+            word = _AROUND.get(around[0], around[0].strip("_").upper())
+            name, fix = _CLAUSES.get(around[0], (word, f"write {word} inside the parentheses"))
+            raise sql_error(
+                place_of_word(text, name) or query,
+                text,
+                f"{name} cannot stand beside a query in parentheses",
+                why="it is a part of no SELECT, and to ignore it would answer another question",
+                fix=fix,
+            )
 
 
 def _group_distinct(select: exp.Select) -> None:

@@ -126,6 +126,26 @@ SELECT COUNT(*) FROM visits; DROP TABLE visits
 SELECT 1; SELECT 2; SELECT 3
 ;
 
+-- == what stands beside a query in parentheses
+--! SQLError 1:67 | LIMIT cannot stand beside a query in parentheses | LIMIT
+(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n) LIMIT 1
+;
+--! SQLError 1:56 | ORDER BY cannot stand beside a query | ORDER BY
+(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) ORDER BY n DESC LIMIT 2
+;
+--! SQLError 1:46 | LIMIT cannot stand beside a query | LIMIT
+SELECT COUNT(*) FROM ((SELECT * FROM visits) LIMIT 5) AS t
+;
+--! SQLError 1:84 | LIMIT cannot stand beside a query | LIMIT
+WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) (SELECT * FROM t) LIMIT 1
+;
+--! SQLError 1:76 | PIVOT cannot stand beside a query | PIVOT
+SELECT ward, n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) PIVOT (SUM(n) FOR ward IN ('er'))
+;
+--! SQLError 1:15 | SAMPLE cannot stand beside a query | (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t TABLESAMPLE 10
+SELECT * FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t TABLESAMPLE 10%
+;
+
 -- == does not parse
 --! SQLError 1:43 | this is not expected here | XOR
 SELECT COUNT(*) FROM visits WHERE age > 5 XOR active
