@@ -179,6 +179,7 @@ def _resolve(call: Expr, scope: Scope) -> Aggregate:
     found = AGGREGATES.get(call.name)
     if call.name in REFUSED:
         why, fix = REFUSED[call.name]
+        fix = fix.format(argument_text(call))
         raise refused(call, "cannot be released", why=why, fix=fix)
     if call.name in COMPUTED:
         raise refused(

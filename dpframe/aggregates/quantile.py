@@ -251,11 +251,13 @@ def _ordered(call: AggregateCall, scope: Scope) -> Typed:
     found = typed(call.args[0], scope.columns)
     if found.domain.type in (Type.INT, Type.FLOAT, Type.DATE, Type.TIMESTAMP):
         return found
+    text = argument_text(call)
+    counted = f"SELECT {text}, COUNT(*) FROM ... GROUP BY {text}, for the values and their counts"
     raise refused(
         call,
         f"orders a {found.domain.type.value}",
         why="quantiles are found on a grid over a declared range of numbers or times",
-        fix="GROUP BY x with COUNT(*) shows how its values are distributed",
+        fix=f"COUNT_IF({text}), or {counted}" if found.domain.type is Type.BOOL else counted,
     )
 
 

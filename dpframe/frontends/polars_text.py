@@ -192,6 +192,8 @@ _ADVICE = (
     (r"QUANTILE_(?:CONT|DISC)\((.+?), ([\d.]+)\)", r"\1.quantile(\2)"),
     (r"COUNT\(DISTINCT (pl\..+?)\)(?=,|$)", r"\1.drop_nulls().n_unique()"),
     (r"COUNT\(DISTINCT (\w+)\)", r'pl.col("\1").drop_nulls().n_unique()'),
+    (r"SELECT (\S+), COUNT\(\*\) FROM \.\.\. GROUP BY \1", r".group_by(\1).len()"),
+    (r"COUNT_IF\((\S+)\)", r"\1.sum()"),
     (r"COUNT\(\*\)", "pl.len()"),
     (r"\bCOUNT\((\S+)\)", r"\1.count()"),
     (r"\bSUM\((\S+)\)", r"\1.sum()"),

@@ -46,7 +46,7 @@ ACROSS_ROWS = {
     *("is_unique", "is_first_distinct", "is_last_distinct", "rolling", "top_k", "bottom_k", "get"),
     *("cum_sum", "cum_count", "cum_min", "cum_max", "cum_prod", "interpolate", "reverse", "unique"),
     *("qcut", "bin_quantiles", "bin_ranks", "is_duplicated", "shuffle", "limit"),
-    *("explode", "implode", "rle", "rle_id", "drop_nulls", "drop_nans", "filter", "arg_true"),
+    *("explode", "rle", "rle_id", "drop_nulls", "drop_nans", "filter", "arg_true"),
     *("value_counts", "arg_sort", "arg_unique", "arg_max", "arg_min", "sample", "search_sorted"),
     *("mode", "first", "last", "agg_groups", "backward_fill", "forward_fill", "gather"),
     *("top_k_by", "bottom_k_by", "max_by", "min_by", "cumulative_eval", "peak_max", "peak_min"),
@@ -87,6 +87,10 @@ _BITS = (
     "one row can change every bit of the answer",
     "({x} % 2 == 1).sum() counts the rows with the last bit set; {x} // 2 % 2 is the one before it",
 )
+_LISTS = (
+    "it lists the values of single rows, and answers are about many",
+    ".group_by({x}).len(), for the values and how often they occur",
+)
 _NO_BOUND = (
     "each aggregate needs a proven bound on what one unit changes",
     "use one of {aggregates}",
@@ -95,6 +99,8 @@ UNMEASURED = {
     **dict.fromkeys(("all", "any"), _OF_ALL_ROWS),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), _BITS),
     **dict.fromkeys(("entropy", "index_of", "is_empty", "is_sorted", "item"), _NO_BOUND),
+    "implode": _LISTS,
+    "str.join": _LISTS,
     "has_nulls": (_OF_ALL_ROWS[0], "{x}.null_count()"),
     "product": (
         "one row can multiply the answer by any number, or make it 0",

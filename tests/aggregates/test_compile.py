@@ -127,3 +127,52 @@ def test_the_unit_is_no_key_but_buckets_of_it_are() -> None:
         session.query("SELECT id, COUNT(*) FROM t GROUP BY id")
     # A function of the unit may be a key: buckets are useful, and the values are public.
     session.query("SELECT id % 2, COUNT(*) FROM t GROUP BY id % 2")
+
+
+@pytest.mark.parametrize(
+    ("refused", "instead"),
+    [
+        ("ANY_VALUE(k)", "MODE(k)"),
+        ("LAST(a)", "AVG(a)"),
+        ("BOOL_AND(f)", "COUNT_IF(NOT f)"),
+        ("LOGICAL_OR(f)", "AVG(CAST(f AS INT))"),
+        ("BIT_AND(a)", "COUNT_IF(a % 2 = 1)"),
+        ("STRING_AGG(k, ', ')", "SELECT k, COUNT(*) FROM ... GROUP BY k"),
+        ("ARRAY_AGG(a ORDER BY b)", "SELECT a, COUNT(*) FROM ... GROUP BY a"),
+        ("BITSTRING_AGG(a)", "SELECT a, COUNT(*) FROM ... GROUP BY a"),
+        (
+            "ARG_MAX(k, b)",
+            "SELECT ARG_MAX(k, n) FROM (SELECT k, COUNT(*) AS n FROM ... GROUP BY k)",
+        ),
+        ("MIN(f)", "COUNT_IF(f)"),
+        ("MAX(k)", "SELECT k, COUNT(*) FROM ... GROUP BY k"),
+    ],
+)
+def test_what_is_refused_names_what_to_ask_of_the_same_column(refused: str, instead: str) -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    data = DATA.with_columns(f=pl.col("a") > 1)
+    session.register("t", data, columns=COLUMNS)
+    with pytest.raises(dp.QueryError) as error:
+        session.query(f"SELECT {refused} FROM t")
+    assert instead in error.value.fix
+    whole = instead if instead.startswith("SELECT") else f"SELECT {instead} FROM ..."
+    session.query(whole.replace("...", "t"))
+
+
+@pytest.mark.parametrize(
+    ("refused", "instead"),
+    [
+        ("pl.col('k').str.join(', ')", 't.group_by(pl.col("k")).len()'),
+        ("pl.col('a').implode()", 't.group_by(pl.col("a")).len()'),
+        ("pl.col('k').max()", 't.group_by(pl.col("k")).len()'),
+        ("pl.col('f').max()", 't.select(pl.col("f").sum())'),
+    ],
+)
+def test_what_is_refused_in_a_chain_names_what_to_write(refused: str, instead: str) -> None:
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", DATA.with_columns(f=pl.col("a") > 1), columns=COLUMNS)
+    names = {"t": session.table("t"), "pl": pl}
+    with pytest.raises(dp.QueryError) as error:
+        names["t"].select(eval(refused, names)).query()
+    assert instead.removeprefix("t.select(").removeprefix("t").rstrip(")") in error.value.fix
+    eval(instead, names).query()

@@ -472,7 +472,7 @@ SELECT ARG_MAX(ward, age) FROM visits
 --! QueryError 1:8 | shows the value of a single row | MIN_BY(ward, age)
 SELECT MIN_BY(ward, age) FROM visits
 ;
---! QueryError 1:8 | SELECT ARG_MAX(k, n) FROM (SELECT k | ARG_MAX(ward, n)
+--! QueryError 1:8 | SELECT ARG_MAX(ward, n) FROM (SELECT ward | ARG_MAX(ward, n)
 SELECT ARG_MAX(ward, n) FROM (SELECT ward, age AS n FROM visits)
 ;
 --! SQLError 1:8 | in a query of its own | ARG_MAX(ward, n, 2)

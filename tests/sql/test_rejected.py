@@ -178,7 +178,7 @@ def test_the_session_answers_after_any_number_of_refusals(
         ("SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE", "DATE '2024-01-31'"),
         ("SELECT COUNT(zoned) FROM visits", ".dt.replace_time_zone(None)"),
         ("SELECT SUM(DISTINCT age) FROM visits", "COUNT(DISTINCT x)"),
-        ("SELECT FIRST(ward) FROM visits", "MODE(x)"),
+        ("SELECT FIRST(ward) FROM visits", "MODE(ward)"),
     ],
 )
 def test_the_fix_is_something_to_write(text: str, words: str, session: dp.Session) -> None:
