@@ -108,7 +108,7 @@ REFUSED: dict[type[exp.Expression], _Words] = {
     exp.Bracket: (
         "indexing is not answered yet",
         "lists, structs and maps have no domain",
-        "SUBSTRING(x, 1, 1) for a character of a text",
+        "SUBSTRING(x, 1, 1) for a character of a text; QUANTILE_CONT(x, 0.5) for one of several",
     ),
     exp.Order: (
         "ORDER BY is not answered inside an aggregate",

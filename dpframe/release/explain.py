@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from dpframe.aggregates.compile import Compiled
@@ -29,7 +30,8 @@ from dpframe.plan.nodes import (
     Window,
     aggregate_of,
     chain,
-    shown_name,
+    list_name,
+    listed,
 )
 from dpframe.plan.parts import (
     Blend,
@@ -119,7 +121,13 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
             return found + (f" by {keys}" if keys else "")
         case Project():
             shown = [(n, expr_text(e, names)) for n, e in node.columns if not n.startswith(HIDDEN)]
-            named = ((shown_name(n), e) for n, e in shown)
+            lists = itertools.groupby(
+                shown, key=lambda one: (list_name(one[0]), listed(one[0]) is None)
+            )
+            named = []
+            for (name, plain), each in lists:
+                values = ", ".join(e for _, e in each)
+                named += [(name, values if plain else f"[{values}]")]
             return "compute " + ", ".join(e if n == e else f"{n} = {e}" for n, e in named)
         case Sort():
             return "sort by " + ", ".join(
@@ -127,8 +135,24 @@ def _step(node: Node, names: Mapping[str, str]) -> str:
                 for k in node.by
             )
         case Limit():
-            return f"keep {'all' if node.rows is None else node.rows} rows after {node.offset}"
+            return _limit_text(node.rows, node.offset)
     return type(node).__name__
+
+
+def _limit_text(rows: int | None, offset: int) -> str:
+    """Which rows are kept.
+
+    >>> _limit_text(1, 0), _limit_text(3, 2), _limit_text(None, 1)
+    ('keep the first row', 'keep 3 rows after the first 2', 'leave out the first row')
+    """
+    first = "row" if offset == 1 else f"{offset:,} rows"
+    if rows is None:
+        return f"leave out the first {first}"
+    if offset:
+        return f"keep {rows:,} row{'s' * (rows != 1)} after the first {offset:,}"
+    return (
+        "keep no row" if not rows else f"keep the first {'row' if rows == 1 else f'{rows:,} rows'}"
+    )
 
 
 def explain(
@@ -166,9 +190,12 @@ def explain(
             lines += [f"     {_noise_text(offer, i)}"]
     lines += ["columns"]
     reasons = layout.reasons or ("",) * len(layout.recipes)
-    for (name, _), recipe, reason in zip(compiled.aggregates, layout.recipes, reasons, strict=True):
-        call = dict(aggregate_of(compiled.plan).aggregates)[name]
-        lines += [f"  {expr_text(call)}: from {recipe.name}"]
+    calls = dict(aggregate_of(compiled.plan).aggregates)
+    found = zip(compiled.aggregates, layout.recipes, reasons, strict=True)
+    # Quantiles of one column are measured together, and for the same reason.
+    for (way, reason), alike in itertools.groupby(found, key=lambda one: (one[1].name, one[2])):
+        named = ", ".join(expr_text(calls[name]) for (name, _), *_ in alike)
+        lines += [f"  {named}: from {way}"]
         lines += [f"     {reason}"] if reason else []
     lines += [f"winners {winners}"] if winners else []
     lines += notes

@@ -61,7 +61,7 @@ def test_it_is_shown_with_its_error_bars_and_read_by_arrow() -> None:
     line = repr(release).splitlines()[2]
     assert line.count("±") == 3
     assert "[" in line
-    assert "q[1] = " in session().query(LIST).explain(epsilon=1)
+    assert "q = [PERCENTILE_CONT(" in session().query(LIST).explain(epsilon=1)
     assert "__dpframe" not in repr(release) + release._repr_html_()
     assert duckdb.sql("SELECT len(q) FROM release").fetchall() == [(2,), (2,)]
 
