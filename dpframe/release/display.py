@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 
@@ -128,6 +129,17 @@ def _more(frame: pl.DataFrame, most_rows: int) -> str:
     return f"... and {hidden:,} more rows in .frame" if hidden > 0 else ""
 
 
+def _width(text: str) -> int:
+    """How many places a text takes in a terminal.
+
+    >>> _width("er"), _width("日本"), _width("e\u0301te\u0301")
+    (2, 4, 3)
+    """
+    # Han and the like take two places, accents of their own none.
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
+
+
 def text_table(
     frame: pl.DataFrame,
     bounds: Bounds,
@@ -142,19 +154,17 @@ def text_table(
     columns = [*cells, *map(list, beside.values())]
     numeric += [False for _ in beside]
     names = [plain(name) for name in (*found, *beside)]
-    widths = [
-        max([len(name), *map(len, cells)]) for name, cells in zip(names, columns, strict=True)
-    ]
+    widths = [max(map(_width, [name, *cells])) for name, cells in zip(names, columns, strict=True)]
 
     def line(cells: Iterable[str]) -> str:
-        padded = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(cells, widths, numeric, strict=True)
-        ]
+        padded = []
+        for cell, width, right in zip(cells, widths, numeric, strict=True):
+            space = " " * (width - _width(cell))
+            padded.append(space + cell if right else cell + space)
         return "  ".join(padded).rstrip()
 
     rows = [line(row) for row in zip(*columns, strict=True)]
-    rule = "  ".join("─" * width for width in widths)
+    rule = "  ".join("─" * width for width in widths).rstrip()
     hidden = _more(frame, most_rows)
     return "\n".join(part for part in [line(names), rule, *rows, hidden, caption] if part)
 

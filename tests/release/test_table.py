@@ -317,3 +317,15 @@ def test_released_counts_average_to_the_truth(unit: dp.Unit | None) -> None:
     ]
     # The standard error is 1.4 / sqrt(300) = 0.08; truncation would shift the mean by 0.5.
     assert abs(np.mean(drawn) - 200) < 0.45
+
+
+def test_columns_stand_below_each_other_in_any_script() -> None:
+    session = dp.Session(dp.Budget(epsilon=10))
+    words = ["er", "日本", "été", "e\u0301te\u0301"]
+    session.register("t", pl.DataFrame({"k": words}), columns={"k": dp.Keys(words)})
+    shown = repr(session.sql("SELECT k, 7 AS n, COUNT(*) AS m FROM t GROUP BY k", epsilon=1))
+    _, rule, *rows = shown.splitlines()[:6]
+    assert rule == rule.rstrip()
+    starts = {row.split()[0]: row.index("7") for row in rows}
+    # Two places for each of the two, and none for an accent.
+    assert [starts[word] for word in words] == [6, 4, 6, 8]
