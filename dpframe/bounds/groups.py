@@ -12,6 +12,7 @@ from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import UNIT, Grouped, Measure, Rows
 from dpframe.declare import Unit
 from dpframe.errors import QueryError, UnboundedError
+from dpframe.plan.bins import bins_in
 from dpframe.plan.coding import coding_for
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, literal
@@ -25,6 +26,13 @@ def group_rows(node: GroupRows, rows: Rows, needed: frozenset[str] | None) -> Ro
     """Lower a GROUP BY whose keys include the unit, or any GROUP BY over public rows."""
     keys = {name: rows.over_source(expr) for name, expr in node.keys}
     _require_unit(node, rows, keys)
+    for bins in bins_in(tuple(keys.values())):
+        raise refused(
+            bins,
+            "makes bins inside each unit",
+            why="only released rows have low, high and count, and these rows are private",
+            fix="FLOOR(x / 10) among the keys of GROUP BY, beside COUNT(*)",
+        )
     work = _Work(rows, refined(rows.table.domains, rows.where))
     wanted = [(n, call) for n, call in node.aggregates if needed is None or n in needed]
     columns: dict[str, Expr] = {}

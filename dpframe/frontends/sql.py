@@ -29,7 +29,7 @@ from dpframe.frontends.sql_outputs import is_star, output_names
 from dpframe.frontends.sql_parse import parse
 from dpframe.frontends.sql_released import (
     aggregates,
-    aggregating,
+    around_groups,
     asks_of_groups,
     has_noisy_source,
     measures,
@@ -67,7 +67,7 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
     _refuse_rows(select, text)
-    expand_histograms(select, aggregating(select), text, tables)
+    expand_histograms(select, around_groups(select), text, tables)
     expand_lists(select, text)
     for inner in select.find_all(exp.Select):
         refuse_wrong_ordinals(inner, text)

@@ -14,7 +14,7 @@ number behind a value is its bins, so a column of numbers is never taken for cat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -36,13 +36,14 @@ _Option = exp.PropertyEQ | exp.Kwarg
 
 
 def expand_histograms(
-    select: exp.Select, released: exp.Expression, text: str, tables: Mapping[str, Table]
+    select: exp.Select, around: Sequence[exp.Expression], text: str, tables: Mapping[str, Table]
 ) -> None:
-    """Put three columns in the place of HISTOGRAM; `released` is the SELECT that aggregates."""
+    """Put three columns in the place of HISTOGRAM; `around` are the SELECTs that may have it."""
     calls = [node for node in select.find_all(exp.Anonymous) if is_histogram(node)]
     for call in calls:
         item = _item(call)
-        if item.parent is not released or item.arg_key != "expressions":
+        owner = {id(each): each for each in around}.get(id(item.parent))
+        if owner is None or item.arg_key != "expressions":
             raise sql_error(
                 call,
                 text,
@@ -52,11 +53,11 @@ def expand_histograms(
                 if select.find(exp.Window)
                 else "SELECT HISTOGRAM(age, 11) FROM visits, alone or beside the keys of GROUP BY",
             )
-        _refuse_company(call, released, text)
+        _refuse_company(call, owner, text)
         if _is_of_categories(call, tables):
             call.set(_CATEGORIES, True)
         _check_arguments(call, text)
-        _expand(item, call, released, text)
+        _expand(item, call, owner, text)
 
 
 def _item(call: exp.Expression) -> exp.Expression:

@@ -96,13 +96,14 @@ def has_noisy_source(select: exp.Expression) -> bool:
     return isinstance(inner, exp.Select) and (aggregates(inner) or reads_noisy(inner))
 
 
-def aggregating(select: exp.Expression) -> exp.Expression:
-    """The SELECT whose groups are measured; those around it compute on what it released."""
-    while reads_noisy(select):
-        inner = only_source(select)
+def around_groups(select: exp.Expression) -> list[exp.Expression]:
+    """A SELECT, the one that it reads if that aggregates or reads one that does, and so on."""
+    found = [select]
+    while has_noisy_source(found[-1]):
+        inner = only_source(found[-1])
         assert inner is not None
-        select = inner
-    return select
+        found.append(inner)
+    return found
 
 
 def units_in(node: Node, tables: Mapping[str, Table]) -> set[str]:

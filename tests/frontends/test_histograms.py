@@ -508,3 +508,26 @@ def test_categories_that_are_chosen_are_groups_of_a_histogram() -> None:
     assert found.frame["name"].n_unique() == 5
     with pytest.raises(dp.ParameterError, match="margins is for a histogram of two columns"):
         opened.sql("SELECT HISTOGRAM(name, age, 5, margins := TRUE) FROM t", epsilon=1)
+
+
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_counts_of_bins_are_aggregated_again_by_a_select_around_them(engine: Any) -> None:
+    session = dp.Session(dp.Budget(epsilon=10**6))
+    frame = pl.DataFrame({"k": ["a", "b", "a", "a"], "x": [1, 2, 8, 9], "u": [1, 1, 2, 3]})
+    columns = {"k": dp.Keys(["a", "b"]), "x": dp.Range(0, 9)}
+    session.register("t", frame, columns=columns, unit=dp.Unit("u", max_rows=5), engine=engine)
+
+    def rows(text: str) -> list[tuple[Any, ...]]:
+        return session.sql(text, epsilon=1000).frame.rows()
+
+    bins = "(SELECT k, HISTOGRAM(x, [0, 5, 9]) AS n FROM t GROUP BY k)"
+    assert rows(f"SELECT SUM(n) AS n, COUNT(*) AS m FROM {bins}") == [(4, 4)]
+    assert rows(f"SELECT k, MAX(n) AS n FROM {bins} GROUP BY k") == [("a", 2), ("b", 1)]
+    assert rows(f"SELECT SUM(n) AS n FROM {bins} WHERE low >= 5") == [(2,)]
+    assert rows('SELECT AVG("count") AS n FROM (SELECT HISTOGRAM(x, [0, 5, 9]) FROM t)') == [(2.0,)]
+    assert rows(f"WITH h AS {bins} SELECT SUM(n) FILTER (WHERE high <= 5) AS n FROM h") == [(2,)]
+    of_units = "(SELECT u, LEAST(COUNT(*), 3) AS n FROM t GROUP BY u)"
+    assert [n for *_, n in rows(f"SELECT HISTOGRAM(n, [1, 2, 3]) FROM {of_units}")] == [2, 1]
+    with pytest.raises(dp.QueryError, match="makes bins inside each unit"):
+        rows("SELECT COUNT(*) FROM (SELECT u, HISTOGRAM(x, 3) FROM t GROUP BY u)")

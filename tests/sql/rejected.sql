@@ -1310,9 +1310,6 @@ SELECT COUNT(*) FROM visits HAVING HISTOGRAM(age, 11) > 3
 --! SQLError 1:48 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
 SELECT HISTOGRAM(age, 11) FROM visits GROUP BY HISTOGRAM(age, 11)
 ;
---! SQLError 1:34 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
-SELECT AVG("count") FROM (SELECT HISTOGRAM(age, 11) FROM visits)
-;
 --! SQLError 1:38 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 11)
 SELECT COUNT(*) FROM (SELECT id, SUM(HISTOGRAM(age, 11)) FROM visits GROUP BY id)
 ;
@@ -1627,4 +1624,7 @@ SELECT SUM(n) OVER (), ward FROM (SELECT ward, COUNT(*) AS n, COUNT(*) AS n FROM
 ;
 --! SQLError 1:48 | a name cannot begin with __dpframe | COUNT(*) AS "__dpframe_row"
 SELECT SUM("__dpframe_row") FROM (SELECT ward, COUNT(*) AS "__dpframe_row" FROM visits GROUP BY ward)
+;
+--! SQLError 1:34 | HISTOGRAM makes a row for each bin | HISTOGRAM(age, 5)
+SELECT COUNT(*) FROM (SELECT 1 + HISTOGRAM(age, 5) FROM visits) AS h
 ;
