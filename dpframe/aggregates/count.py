@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,8 +20,8 @@ from dpframe.aggregates.base import (
     rows_where,
 )
 from dpframe.aggregates.moments import present_rows
-from dpframe.bounds.analysis import condition, refused, typed
-from dpframe.plan.domains import Domain, Type
+from dpframe.bounds.analysis import Typed, condition, refused, typed
+from dpframe.plan.domains import Domain, Type, number_of_values
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction, conjuncts
 from dpframe.plan.parts import CountDistinct, CountRows, CountUnits, Part
 
@@ -33,7 +33,7 @@ class Count(Aggregate):
 
     Guarantee: one unit moves the count of rows by at most its weight, over all groups together;
     it moves the count of units by at most 1 in each group it is in, and the count of different
-    values by at most the weight of those that it holds.
+    values by at most the weight of those that it holds, of which there are no more than possible.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = (
@@ -93,10 +93,11 @@ def _different(call: AggregateCall, scope: Scope) -> Part:
     if call.name == "N_UNIQUE" and value.domain.nullable:
         # NULL is one more value: a pair is not NULL, whatever is in it.
         missing = typed(Call("is_null", (value.expr,), place=call.place), scope.columns)
-        return CountDistinct(
-            where, value.expr, value.domain.type, ((missing.expr, missing.domain.type),)
-        )
-    return CountDistinct(where, value.expr, value.domain.type)
+        beside = ((missing.expr, missing.domain.type),)
+        possible = _possible([value], nulls=True)
+        return CountDistinct(where, value.expr, value.domain.type, beside, possible)
+    possible = _possible([value], nulls=False)
+    return CountDistinct(where, value.expr, value.domain.type, possible=possible)
 
 
 def _different_tuples(call: AggregateCall, scope: Scope) -> Part:
@@ -107,4 +108,16 @@ def _different_tuples(call: AggregateCall, scope: Scope) -> Part:
         nullable = [each.expr for each in found if each.domain.nullable]
         conditions += tuple(Call("not", (Call("is_null", (expr,)),)) for expr in nullable)
     first, *others = ((each.expr, each.domain.type) for each in found)
-    return CountDistinct(conjunction(conditions), *first, tuple(others))
+    possible = _possible(found, nulls=call.name == "N_UNIQUE")
+    return CountDistinct(conjunction(conditions), *first, tuple(others), possible)
+
+
+def _possible(values: Sequence[Typed], *, nulls: bool) -> int | None:
+    """How many different tuples of values there can be; None if that may be any number."""
+    found = 1
+    for value in values:
+        number = number_of_values(value.domain)
+        if number is None:
+            return None
+        found *= number + (nulls and value.domain.nullable)
+    return found

@@ -24,7 +24,9 @@ other one, and either of the two raises that by a[k] >= 0 or b[k] >= 0, so the s
 Distinct values: let D[k] be the number of values that a unit holds in group k, and w its weight, at
 most 1 and such that the p-norm of w * D is at most r. A value counts as the largest weight among the
 units that hold it, so one more unit raises each of its values by at most w, and group k by at most
-w * D[k]. At row level r = 1: a row holds one value in one group.
+w * D[k]. At row level r = 1: a row holds one value in one group. Where no more than m values are
+possible (declared keys, whole numbers or days of a range), D[k] is at most m. So no number moves by
+more than m, and over G groups the L1 norm is at most m * G, and the square of the L2 norm m^2 * G.
 
 Counts over a grid have a vector v[k, c] over groups and cells, where the v[k, .] are not negative
 and add up to at most N[k] before weighting. Both norms of v are then at most that of N, which is r:
@@ -272,7 +274,7 @@ def _weighted(part: Part, context: Context) -> Sensitivity:
     if context.norm == EACH_GROUP:
         return _weighted_in_each_group(part, context)
     rows, bits = context.table.max_rows, extra_bits(part, context)
-    replaced = context.table.neighbors == "replace"
+    groups, replaced = max(1, context.groups), context.table.neighbors == "replace"
     if isinstance(part, CountUnits):
         if replaced and not context.grouped:
             if not context.filtered and part.condition is None:
@@ -286,7 +288,11 @@ def _weighted(part: Part, context: Context) -> Sensitivity:
         squared = each * each
         what = f"one unit weighs at most {rows:,} rows of at most {_value(part, size)} each"
         if isinstance(part, CountDistinct):
+            each = _held(part, rows)
+            l1, squared = min(rows, each * groups), min(rows * rows, each * each * groups)
             what = f"one unit holds values that weigh at most {rows:,} together"
+            if each < rows:
+                what = f"one unit holds at most {each:,} values in a group: no others are possible"
     if replaced:
         l1, squared, each = _unit_replaced(part, context, l1, squared, each)
         what += ", and is replaced by another"
@@ -313,10 +319,17 @@ def _unit_replaced(
     rows, (low, high) = context.table.max_rows, _contributed(part)
     if isinstance(part, CountUnits):
         return min(2 * l1, context.groups), min(2 * squared, context.groups), each
+    if isinstance(part, CountDistinct):
+        return (2 * l1, 2 * squared, each) if context.grouped else (each, each * each, each)
     each = rows * (high - low)
     if context.grouped or isinstance(part, GridCounts):
         return 2 * l1, 2 * rows * rows * (low * low + high * high), each
     return each, each * each, each
+
+
+def _held(part: CountDistinct, rows: int) -> int:
+    """What the different values that a unit holds in a group weigh at most."""
+    return rows if part.possible is None else min(rows, max(1, part.possible))
 
 
 def _contributed(part: Part) -> tuple[int, int]:
@@ -339,9 +352,11 @@ def _weighted_in_each_group(part: Part, context: Context) -> Sensitivity:
             if replaced and not context.grouped and always_there:
                 return Sensitivity(0, 0, 0, "the number of units is public")
             each, what = 1, "one unit is counted once in each group that it is in"
-        case CountRows() | CountDistinct():
-            kind = "rows" if isinstance(part, CountRows) else "values"
-            each, what = rows, f"in each group, one unit weighs at most {rows:,} {kind}"
+        case CountRows():
+            each, what = rows, f"in each group, one unit weighs at most {rows:,} rows"
+        case CountDistinct():
+            each = _held(part, rows)
+            what = f"in each group, one unit weighs at most {each:,} values"
         case CodedSum() | Blend():
             size = part.magnitude
             if replaced:

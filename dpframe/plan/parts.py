@@ -60,6 +60,8 @@ class CountDistinct(Part):
     """What is compared: texts byte by byte, and -0.0 is 0.0."""
     beside: tuple[tuple[Expr, Type], ...] = ()
     """What else there is in a tuple."""
+    possible: int | None = None
+    """How many there can be, if that is known to be finite."""
 
     @property
     def compared(self) -> tuple[tuple[Expr, Type], ...]:
