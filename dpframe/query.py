@@ -361,6 +361,10 @@ class Query:
         asking, promise = self._asking, self._promise(cost)
         winners = None if promise is None else noisy_within(compiled, *promise, asking.budget)
         offer = winners or offer_for(compiled, cost, asking.budget, asking.default_share)
+        far = frozenset[int]() if cost.error is not None else offer.too_far(compiled)
+        if far and contest_of(compiled) is None:
+            nearer = replace(compiled, far=far)
+            offer = offer_for(nearer, cost, asking.budget, asking.default_share)
         self._said.check(offer.loss)
         return winners_first(compiled, cost, offer, asking.budget, asking.default_share) or offer
 

@@ -54,6 +54,8 @@ class Recipe:
     """For error bars: the least and the largest answer that is possible, if only rows are few."""
     place: Place | None = None
     """For parts that are grids: `finish` gets the place on the grid that this finds."""
+    instead_above: float | None = None
+    """Taken instead of the others, and only then, where their deviation would be above this."""
 
     @property
     def is_bare(self) -> bool:

@@ -60,6 +60,8 @@ class Compiled:
     """Which public groups `frame` has, if not all: rows of others belong to none."""
     bins: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """The edges of the bins, for keys that are bins."""
+    far: frozenset[int] = frozenset()
+    """The aggregates, by number, that take the recipe for noise that would be too large."""
     written: Node | None = None
     """The plan before its bins were written out, to be explained; None where it has none."""
 

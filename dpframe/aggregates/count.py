@@ -19,11 +19,12 @@ from dpframe.aggregates.base import (
     only_argument,
     rows_where,
 )
+from dpframe.aggregates.cells import Occupied, cells_of
 from dpframe.aggregates.moments import present_rows
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.plan.domains import Domain, Type, number_of_values
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, conjunction, conjuncts
-from dpframe.plan.parts import CountDistinct, CountRows, CountUnits, Part
+from dpframe.plan.parts import CountDistinct, CountRows, CountUnits, GridCounts, Part
 
 
 @aggregate
@@ -34,6 +35,10 @@ class Count(Aggregate):
     Guarantee: one unit moves the count of rows by at most its weight, over all groups together;
     it moves the count of units by at most 1 in each group it is in, and the count of different
     values by at most the weight of those that it holds, of which there are no more than possible.
+
+    Where the noise of a count of different values would leave all numbers open that are possible,
+    they are counted one by one: guarantee that of `GridCounts`, which is as private. What has more
+    rows than the noise hides is then known to be there, and error bars hold no more than all values.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = (
@@ -41,11 +46,14 @@ class Count(Aggregate):
         "REGR_COUNT",
     )
     part: Part
+    cells: GridCounts | None = None
+    """Of different values, the rows that have each, where they can be counted."""
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Count:
         if call.distinct or call.name in ("APPROX_DISTINCT", "N_UNIQUE"):
-            return cls(_different(call, scope))
+            part = _different(call, scope)
+            return cls(part, _each_counted(call, part, scope))
         if call.name == "COUNT_IF":
             true = condition(call.args[0], scope.columns).expr
             return cls(CountRows(conjunction((*conjuncts(rows_where(call, scope)), true))))
@@ -63,7 +71,27 @@ class Count(Aggregate):
         def finish(noisy: Mapping[str, pl.Expr]) -> pl.Expr:
             return nearest_integer(noisy["count"])
 
-        return (Recipe({"count": self.part}, {"count": 1.0}, finish, "a count"),)
+        alone = Recipe({"count": self.part}, {"count": 1.0}, finish, "a count")
+        if self.cells is None:
+            return (alone,)
+        each = Recipe(
+            {"counts": self.cells},
+            {"counts": 1.0},
+            lambda noisy: nearest_integer(noisy["place"]),
+            f"counts of its {self.cells.size:,} values: the noise of their number would be larger",
+            place=Occupied(),
+            # Then a 95% interval, which reaches over two deviations to each side, is wider than
+            # from none of the values to all.
+            instead_above=self.cells.size / 4,
+        )
+        return alone, each
+
+
+def _each_counted(call: AggregateCall, part: Part, scope: Scope) -> GridCounts | None:
+    """The cells of single values; tuples have none."""
+    if not isinstance(part, CountDistinct) or part.beside:
+        return None
+    return cells_of(call, only_argument(call, scope), part.condition, scope)
 
 
 def _pairs(call: AggregateCall, scope: Scope) -> Expr | None:

@@ -92,7 +92,7 @@ def _behind(gaps: Floats, sure: Floats, shared: Floats, noise: Floats) -> Floats
     # Only edges that may end an interval need more than the probability of one edge.
     group, edge = ((most < 0) & (most > -_MOST_SCORE) & tested).nonzero()
     seen, own = most[group, edge], safe[group, edge]
-    of_one = _log_phi(seen)
+    of_one = log_phi(seen)
     # Noise at the edge, given that it is below what was seen; and what else moves those before it.
     below = _normal(np.log(_CHANCES) + of_one[:, None]) * own[:, None]
     drawn = noise[group, :, edge]
@@ -136,7 +136,8 @@ _PLACES = np.linspace(-12, 12, 4801)
 _LOGS = np.array([math.log(math.erfc(-z / math.sqrt(2)) / 2) for z in _PLACES.tolist()])
 
 
-def _log_phi(scores: Floats) -> Floats:
+def log_phi(scores: Floats) -> Floats:
+    """The logarithm of the chance that a normal number is below each of these."""
     found: Floats = np.interp(scores, _PLACES, _LOGS)
     return found
 

@@ -64,7 +64,10 @@ def layout_for(compiled: Compiled, norm: int) -> Layout:
     family of aggregates in turn takes its best recipe given the others, until none changes.
     """
     context = compiled.context(norm)
-    options = options_for(compiled)
+    options = [
+        tuple(r for r in choices if (r.instead_above is not None) == (i in compiled.far))
+        for i, choices in enumerate(options_for(compiled))
+    ]
     families = families_of([found for _, found in compiled.aggregates])
     # Parts by number: hashing what they measure, again and again, would take most of the time.
     number = {part: i for i, part in enumerate(_all_parts(r for o in options for r in o))}

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from dpframe.aggregates.base import (
-    MOST_CELLS,
     Aggregate,
     Levels,
     Recipe,
@@ -22,19 +21,14 @@ from dpframe.aggregates.base import (
     only_argument,
     rows_where,
 )
+from dpframe.aggregates.cells import coded, most_values
 from dpframe.aggregates.tree import Floats
-from dpframe.bounds.analysis import Typed, refused, typed
+from dpframe.bounds.analysis import Typed, refused
 from dpframe.plan.coding import Coding
 from dpframe.plan.domains import Domain, Type, number_of_values, possible_values
-from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
+from dpframe.plan.exprs import AggregateCall, Column
 from dpframe.plan.functions.casts import POLARS_TYPES
 from dpframe.plan.parts import FrequentCell
-
-_MOST_LISTED = 1_000
-"""Declared values that are told apart one by one; ranges of integers and days may be longer."""
-
-_MOST_UNKNOWN = 256
-"""Values of a group where the groups are still to be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +71,7 @@ class Mode(Aggregate):
         not_distinct(call)
         value = only_argument(call, scope)
         size = _size(call, value, scope)
-        code, low = _code(call, value, scope)
+        code, low = coded(call, value, scope)
         coding = Coding(low, low + size - 1, 0, is_integer=True)
         where = rows_where(call, scope)
         return cls(value, FrequentCell(where, code, coding, 1, size))
@@ -113,9 +107,7 @@ def _size(call: AggregateCall, value: Typed, scope: Scope) -> int:
             fix=f'columns={{"{column}": dp.Keys([...])}} when registering, or dp.Range(low, high)'
             " for whole numbers and days",
         )
-    listed = value.domain.values is not None
-    most = _MOST_UNKNOWN if scope.groups is None else MOST_CELLS // scope.groups
-    most = min(most, _MOST_LISTED) if listed else most
+    most = most_values(value, scope)
     if size > most:
         raise refused(
             call,
@@ -124,17 +116,3 @@ def _size(call: AggregateCall, value: Typed, scope: Scope) -> int:
             fix="take the mode of something coarser, for example age // 10; or group by fewer columns",
         )
     return size
-
-
-def _code(call: AggregateCall, value: Typed, scope: Scope) -> tuple[Expr, int]:
-    """The value as a whole number, NULL where it is none, and the lowest of those numbers."""
-    (expr,), domain, place = call.args, value.domain, call.place
-    if domain.values is None and domain.type is Type.INT:
-        return value.expr, int(domain.low)
-    if domain.values is None and domain.type is Type.DATE:
-        days = typed(Call("day_number", (expr,), place=place), scope.columns)
-        return days.expr, int(days.domain.low)
-    arms: list[Expr] = []
-    for number, one in enumerate(possible_values(domain)):
-        arms += [Call("equal", (expr, literal(one)), place=place), literal(number)]
-    return typed(Call("case", (*arms, literal(None)), place=place), scope.columns).expr, 0

@@ -101,6 +101,21 @@ class Offer:
         """What to store of the groups that were chosen."""
         return {} if self.selection is None else kept_keys(compiled, version)
 
+    def too_far(self, compiled: Compiled) -> frozenset[int]:
+        """The aggregates whose noise is so large that there is a recipe for that; by number."""
+        if compiled.sets:
+            return frozenset()  # sums of groups are shown as totals, to the last digit
+        limits = (
+            min(
+                (r.instead_above for r in found.recipes() if r.instead_above is not None),
+                default=None,
+            )
+            for _, found in compiled.aggregates
+        )
+        return frozenset(
+            i for i, limit in enumerate(limits) if limit is not None and self.deviation(i) > limit
+        )
+
     def deviation(self, aggregate: int) -> float:
         """The predicted standard deviation, up to the factor that its recipe leaves out."""
         recipe = self.layout.recipes[aggregate]

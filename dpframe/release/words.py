@@ -16,7 +16,6 @@ from dpframe.plan.exprs import (
     Expr,
     Literal,
     WindowCall,
-    columns_of,
 )
 from dpframe.plan.parts import (
     Blend,
@@ -157,9 +156,7 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             return f"sum of {product}{where}"
         case FrequentCell():
             # Days are numbered, and listed values too: what they are the numbers of is meant.
-            coded = isinstance(part.expr, Call) and part.expr.function in ("case", "day_number")
-            read = [(names or {}).get(c, c) for c in columns_of(part.expr)]
-            value = ", ".join(read) if coded else expr_text(part.expr, names)
+            value = _coded_text(part, names)
             return f"most frequent {value}{where}, chosen among {part.size:,} values"
         case RankedCells():
             levels, steps = part.levels, len(rounds(part.levels))
@@ -168,10 +165,24 @@ def part_text(part: Part, names: Mapping[str, str] | None = None) -> str:
             between = f"chosen among {part.inside:,} cells, in {steps} round{'s' * (steps > 1)}"
             return f"{which} of {expr_text(part.expr, names)}{where}, {between}"
         case GridCounts():
+            if part.width == 1 and part.size == part.coding.high - part.coding.low + 1:
+                return (
+                    f"counts of {_coded_text(part, names)}, of each of {part.size:,} values{where}"
+                )
             low, high = part.coding.value(part.coding.low), part.coding.value(part.coding.high)
             between = f"{part.size:,} cells over [{low:,.6g}, {high:,.6g}]"
             return f"counts of {expr_text(part.expr, names)} in {between}{where}"
     return type(part).__name__
+
+
+def _coded_text(part: GridCounts, names: Mapping[str, str] | None) -> str:
+    """What the cells are of: a number that stands for a value is ours."""
+    expr = part.expr
+    if isinstance(expr, Call) and expr.function == "case" and isinstance(expr.args[0], Call):
+        expr = expr.args[0].args[0]  # CASE WHEN x = 'er' THEN 0 ... END
+    elif isinstance(expr, Call) and expr.function == "day_number":
+        expr = expr.args[0]
+    return expr_text(expr, names)
 
 
 def ranks_text(law: MeasuredQuantiles, part: RankedCells, step: float) -> str:

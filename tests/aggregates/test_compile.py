@@ -15,7 +15,7 @@ from dpframe.aggregates.compile import Compiled
 from dpframe.aggregates.layout import layout_for, options_for
 from dpframe.bounds.sensitivity import bounded_together, sensitivity_of
 from dpframe.budget.split import predicted_error
-from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits
+from dpframe.plan.parts import CodedSum, CountDistinct, CountRows, CountUnits, GridCounts
 
 DATA = pl.DataFrame({"id": [1, 2], "a": [1, 2], "b": [1.0, 2.0], "c": [5, 6], "k": ["x", "y"]})
 COLUMNS = {
@@ -112,7 +112,7 @@ def test_each_aggregate_is_made_of_the_closed_vocabulary() -> None:
     for _, found in query.aggregates:
         for recipe in found.recipes():
             for part in recipe.parts.values():
-                assert type(part) in (CountRows, CountUnits, CountDistinct, CodedSum)
+                assert type(part) in (CountRows, CountUnits, CountDistinct, CodedSum, GridCounts)
                 assert set(recipe.weights) == set(recipe.parts)
 
 
