@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import TYPE_CHECKING
 
-from dpframe.plan.exprs import Expr, literal
+from dpframe.plan.exprs import Expr, Literal, literal
+from dpframe.plan.functions.shifts import shifted_constant
 
 if TYPE_CHECKING:
     from dpframe.frontends.polars_exprs import Step
@@ -46,7 +48,12 @@ def _offset(step: Step) -> Expr:
         sign * sum(int(count) * units[unit] for count, unit in parts if unit in units)
         for units in (_MONTHS, _DAYS)
     )
-    return step.call("date_add", step.first(), params=(months, days, 0, "DATE"))
+    value = step.first()
+    if isinstance(value, Literal) and isinstance(value.value, date):
+        folded = shifted_constant(value.value, (months, days, 0), keeps=True)
+        if folded is not None:
+            return step.literal(folded)
+    return step.call("date_add", value, params=(months, days, 0, "DATE"))
 
 
 def _written(step: Step) -> Expr:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from dpframe.frontends.sql_origin import origin_of
 from dpframe.plan.exprs import Call, Expr, Literal, literal
-from dpframe.plan.functions.shifts import shifted
+from dpframe.plan.functions.shifts import shifted_constant
 
 if TYPE_CHECKING:
     from dpframe.frontends.sql_exprs import ExprReader
@@ -163,18 +163,10 @@ def _shifted(
     value, place = reader.read(moment), origin_of(node, reader.statement)
     keeps = ("DATE",) if node.meta.get("keeps_dates") else ()
     if isinstance(value, Literal) and isinstance(value.value, date):
-        folded = _folded(value.value, interval, keeps=bool(keeps))
+        folded = shifted_constant(value.value, interval, keeps=bool(keeps))
         if folded is not None:
             return literal(folded, place)
     return Call("date_add", (value,), (*interval, *keeps), place)
-
-
-def _folded(day: date, interval: Interval, *, keeps: bool) -> date | None:
-    """A constant date plus an interval is a constant, so that WHERE proves what it says."""
-    is_date = not isinstance(day, datetime)
-    moment = datetime(day.year, day.month, day.day) if is_date else day
-    found = shifted(moment, *interval)  # type: ignore[arg-type]
-    return found.date() if found and keeps and is_date and not interval[2] else found
 
 
 def _sum(reader: ExprReader, node: Any) -> Expr:

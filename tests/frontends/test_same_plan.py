@@ -317,6 +317,10 @@ CONDITIONS: list[tuple[str, str]] = [
         "seen + INTERVAL 1 MONTH > '2024-03-01'",
         "pl.col('seen').dt.offset_by('1mo') > datetime(2024, 3, 1)",
     ),
+    (
+        "seen < TIMESTAMP '2024-01-31 12:00:00' + INTERVAL 1 MONTH",
+        "pl.col('seen') < pl.lit(datetime(2024, 1, 31, 12)).dt.offset_by('1mo')",
+    ),
     ("day - DATE '2024-02-01' > 3", "(pl.col('day') - date(2024, 2, 1)).dt.total_days() > 3"),
     ("REGEXP_MATCHES(name, '^A.c')", "pl.col('name').str.contains('^A.c')"),
     ("RIGHT(name, 2) = 'x'", "pl.col('name').str.tail(2) == 'x'"),

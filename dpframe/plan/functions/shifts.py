@@ -51,6 +51,17 @@ def shifted(moment: datetime, months: int, days: int, microseconds: int) -> date
         return None
 
 
+def shifted_constant(day: date, interval: tuple[int, int, int], *, keeps: bool) -> date | None:
+    """A constant plus an interval is a constant, so that WHERE proves what it says.
+
+    A date becomes an instant, unless it `keeps` to be one.
+    """
+    is_date = not isinstance(day, datetime)
+    moment = datetime(day.year, day.month, day.day) if is_date else day
+    found = shifted(moment, *interval)  # type: ignore[arg-type]
+    return found.date() if found and keeps and is_date and not interval[2] else found
+
+
 def _interval(params: Params) -> tuple[int, int, int]:
     months, days, microseconds = params[:3]
     limits = (_MOST_MONTHS, _MOST_DAYS, _MOST_MICROSECONDS)
