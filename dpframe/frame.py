@@ -31,6 +31,7 @@ from dpframe.frontends.polars_arguments import (
 from dpframe.frontends.polars_joins import How, join_names, joined, unique_rows
 from dpframe.frontends.polars_missing import no_attribute
 from dpframe.frontends.polars_text import Written
+from dpframe.frontends.polars_unseen import UnseenFrame, UnseenGroups
 from dpframe.histogram import HistogramQuery
 from dpframe.plan.bins import Closed, Wish
 from dpframe.plan.domains import Domain, Type, in_words
@@ -43,11 +44,8 @@ from dpframe.summary import Analyse, Summary
 Describe = Callable[[Node], Table]
 """What is known of the columns of rows that were joined or grouped."""
 
-_ROWS = "rows are private; only aggregates of them can be released"
-_AGGREGATE = '.group_by("ward").agg(pl.len()), or .select(pl.len()) for all rows together'
 
-
-class Frame:
+class Frame(UnseenFrame):
     """The rows of a table, to be filtered, computed with and aggregated, and never to be seen.
 
     Methods are those of `pl.LazyFrame` and take its expressions. Each one returns a new frame;
@@ -243,30 +241,18 @@ class Frame:
         assert isinstance(found, HistogramQuery)
         return found
 
-    # --- what rows cannot do ---------------------------------------------------------------------
-
-    def release(self, **_: Any) -> NoReturn:
-        """Refuse: rows are private."""
-        raise QueryError(f"{self._written} returns rows", why=_ROWS, fix=_AGGREGATE)
-
-    collect = cost = explain = query = release
-
-    def sort(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse: an order of rows couples units."""
-        raise QueryError(
-            "private rows are not sorted or cut",
-            why="one unit could decide which rows of others are kept, so noise would not cover it",
-            fix="aggregate first: .group_by(...).agg(...).sort(...).head(10)",
-        )
-
-    head = limit = tail = slice = top_k = bottom_k = sort
-
     # --- what is known ---------------------------------------------------------------------------
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
         return list(self._rows.columns)
+
+    def _code(self) -> str:
+        return self._written
+
+    def _types(self) -> Mapping[str, pl.DataType]:
+        return self._rows.schema()
 
     def _with(self, rows: PrivateRows, method: str, arguments: str) -> Frame:
         return Frame(rows, self._analyse, self._describe, f"{self._written}.{method}({arguments})")
@@ -321,7 +307,7 @@ class Frame:
         )
 
 
-class GroupBy:
+class GroupBy(UnseenGroups):
     """Private rows in groups, to be aggregated."""
 
     def __init__(self, rows: PrivateRows, keys: Named, frame: Frame) -> None:
@@ -339,15 +325,25 @@ class GroupBy:
         """The number of rows of each group."""
         return self.agg(pl.len().alias(name))
 
+    def _code(self) -> str:
+        return f"{self._frame._written}.group_by({source_code(self._keys)})"
+
+    def _table_code(self) -> str:
+        return self._frame._written
+
+    def _types(self) -> Mapping[str, pl.DataType]:
+        return self._rows.schema()
+
+    def _numbers(self) -> list[str]:
+        keys = {key for key, _ in self._keys}
+        return [number for number in self._frame._numbers() if number not in keys]
+
     if not TYPE_CHECKING:  # so that a misspelt method is found before it is run
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_"):
                 raise AttributeError(name)
-            code = f"{self._frame._written}.group_by({source_code(self._keys)})"
-            keys = {key for key, _ in self._keys}
-            numbers = [number for number in self._frame._numbers() if number not in keys]
-            raise no_attribute("group_by(...)", name, code, numbers)
+            raise no_attribute("group_by(...)", name, self._code(), self._numbers())
 
     def __repr__(self) -> str:
         return f"<GroupBy: {source_code(self._keys)}; .agg(...) comes next>"

@@ -28,6 +28,7 @@ from dpframe.frontends.polars_arguments import (
 )
 from dpframe.frontends.polars_terms import Term
 from dpframe.frontends.polars_text import code_of
+from dpframe.frontends.polars_unseen import UnseenAnswer
 from dpframe.frontends.polars_winners import best_rows
 from dpframe.plan.domains import INT64
 from dpframe.plan.functions.casts import polars_type
@@ -49,7 +50,7 @@ class Analyse(Protocol):
         """
 
 
-class Summary:
+class Summary(UnseenAnswer):
     """A noisy table to be: aggregates of private rows, and what is done with them afterwards.
 
     Everything here is computed from noisy numbers, so it costs nothing beyond the release.
@@ -281,6 +282,9 @@ class Summary:
     def columns(self) -> list[str]:
         """The names of the columns."""
         return list(dict.fromkeys(map(list_name, self._table.columns)))
+
+    def _table_code(self) -> str:
+        return self._written
 
     def _schema(self) -> Mapping[str, pl.DataType]:
         """The types by which selectors choose; they follow from the analysis."""

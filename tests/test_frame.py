@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
 
@@ -616,6 +617,97 @@ def test_a_misspelt_method_is_told_the_ones_there_are(visits: dp.Frame) -> None:
         offered = str(refusal.value).split("use one of ")[1].split(", ")
         assert all(callable(getattr(rows, each)) for each in offered)
     assert not hasattr(visits, "_ipython_display_")
+
+
+HABITS: dict[str, Callable[[Any], object]] = {
+    'rows["age"]': lambda rows: rows["age"],
+    'rows["agee"]': lambda rows: rows["agee"],
+    'rows["name"]': lambda rows: rows["name"],
+    'rows[["age", "cost"]]': lambda rows: rows[["age", "cost"]],
+    "rows[0]": lambda rows: rows[0],
+    "rows[:5]": lambda rows: rows[:5],
+    'rows[pl.col("age") > 18]': lambda rows: rows[pl.col("age") > 18],
+    "len(rows)": len,
+    "list(rows)": list,
+    "bool(rows)": bool,
+    "reversed(rows)": reversed,
+}
+
+
+@pytest.mark.parametrize("habit", HABITS)
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+def test_looking_at_private_rows_is_refused_with_an_aggregate_to_ask_for(
+    session: dp.Session, habit: str, grouped: bool
+) -> None:
+    rows: Any = session.table("visits").filter(pl.col("age") > 3)
+    rows = rows.group_by("ward") if grouped else rows
+    with pytest.raises(dp.QueryError, match="rows are private") as refusal:
+        HABITS[habit](rows)
+    fix = refusal.value.fix.split(", or ")[0]
+    assert eval(fix, {"session": session, "pl": pl}).query()
+    assert ".filter(" in fix
+    assert session.spent == dp.Session(dp.Budget(epsilon=1)).spent
+    for shown in ("age", "cost"):
+        assert (shown in fix.split("> 3)")[1]) == (shown in habit)
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+def test_names_of_columns_are_looked_for_among_the_columns(
+    session: dp.Session, grouped: bool
+) -> None:
+    rows: Any = session.table("visits")
+    rows = rows.group_by("ward") if grouped else rows
+    known = {"session": session, "pl": pl}
+    with pytest.raises(dp.QueryError, match='"in" does not look') as refusal:
+        "age" in rows  # noqa: B015
+    assert eval(refusal.value.fix, known) is True
+    with pytest.raises(dp.QueryError, match="not changed in its place") as refusal:
+        rows["age"] = 1
+    assert eval(refusal.value.fix, known).columns == session.table("visits").columns
+    with pytest.raises(dp.QueryError, match="is not iterated") as refusal:
+        iter(rows)
+    assert eval(refusal.value.fix.split(", or ")[1].split()[0], known)[0] == "id"
+
+
+@pytest.mark.parametrize("name", ["schema", "dtypes", "collect_schema", "width"])
+def test_types_are_shown_beside_what_was_declared(session: dp.Session, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"a frame has no {name}") as refusal:
+        getattr(session.table("visits"), name)
+    assert r'fix: print(session.table("visits"))' in str(refusal.value)
+
+
+def test_a_column_is_no_attribute_and_is_named_in_an_expression(session: dp.Session) -> None:
+    visits: Any = session.table("visits")
+    for rows in (visits, visits.group_by("ward")):
+        with pytest.raises(AttributeError, match="columns are named in expressions") as refusal:
+            rows.age  # noqa: B018
+        fix = str(refusal.value).split("fix: ")[1]
+        assert eval(fix, {"session": session, "pl": pl}).query()
+
+
+@pytest.mark.parametrize(
+    ("habit", "answer"),
+    [
+        (lambda table: table["n"], [3, 2, 2, 1]),
+        (lambda table: table["nn"], [3, 2, 2, 1]),
+        (len, 4),
+        (bool, 4),
+        (lambda table: [n for _, n in table], [3, 2, 2, 1]),
+        (lambda table: "n" in table, True),
+    ],
+)
+def test_a_table_that_is_not_released_says_so_and_how_to_release_it(
+    session: dp.Session, no_noise: None, habit: Callable[[Any], object], answer: object
+) -> None:
+    table = session.table("visits").group_by("ward").agg(n=pl.len()).sort("n", descending=True)
+    with pytest.raises(dp.QueryError, match="not released yet") as refusal:
+        habit(table)
+    found = eval(refusal.value.fix, {"session": session, "pl": pl})
+    if isinstance(found, pl.Series):
+        found = found.to_list()
+    elif hasattr(found, "__next__"):
+        found = [n for _, n in found]
+    assert found == answer
 
 
 # --- what is shown --------------------------------------------------------------------------------

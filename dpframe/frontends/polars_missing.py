@@ -13,7 +13,7 @@ _OF_NUMBERS = {
 """Methods that aggregate every column, as the expression that aggregates some."""
 
 _OF_ROWS = ("height", "shape")
-
+_OF_TYPES = ("collect_schema", "dtypes", "info", "schema", "width")
 
 METHODS = {
     "a frame": (
@@ -40,8 +40,14 @@ def no_attribute(kind: str, name: str, code: str, numbers: Sequence[str]) -> Att
         column = f"pl.col({columns})"
         shown = (f'{column}.{each}().name.suffix("_{each}")' for each in ("mean", "std"))
         fix = f"{code}.{method}(pl.len(), {', '.join(shown)})"
+    elif name in numbers:
+        why = "columns are named in expressions, and each aggregate of one is paid for"
+        fix = f'{code}.{method}(pl.col("{name}").mean())'
     elif name in _OF_ROWS:
         fix = f"{code}.{method}(pl.len())"
+    elif name in _OF_TYPES and kind == "a frame":
+        why = "types follow from what was declared; they are shown beside the ranges of columns"
+        fix = f"print({code}), and {code}.columns are the names"
     else:
         near = difflib.get_close_matches(name, METHODS[kind], n=1)
         what += f"; did you mean {near[0]}?" if near else ""
