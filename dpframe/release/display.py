@@ -7,6 +7,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,25 +24,35 @@ _MOST_ROWS = 20
 """Rows shown; the frame holds them all."""
 
 
-def number(value: float, error: float) -> str:
-    """A number with the digits that its error leaves meaningful.
+_GROUPED_FROM = 10_000
+"""Digits are grouped in a column that has such numbers, so the years of dates stay as they are."""
+
+_MOST_EXACT = 1e15
+"""Whole numbers of doubles are written out up to here."""
+
+
+def number(value: float, error: float, *, grouped: bool = True) -> str:
+    """A number with the digits that its error leaves meaningful; `grouped` by thousands, or not.
 
     >>> number(1234.5678, 12.3), number(0.123456, 0.002), number(7, 3.0)
     ('1,235', '0.1235', '7')
     >>> number(-0.02, 1.0), number(3.64e-20, 2e-22), number(0.0, 2e-22)
     ('0.0', '3.640e-20', '0')
+    >>> number(2024.3, 11.0, grouped=False)
+    '2024'
     """
+    comma = "," if grouped else ""
     if not math.isfinite(value):
         return "unknown"
     if isinstance(value, int):
-        return f"{value:,}"
+        return f"{value:{comma}}"
     if not math.isfinite(error) or error <= 0:
-        return _unsigned_zero(f"{value:,.6g}")
+        return _unsigned_zero(f"{value:{comma}.6g}")
     digits = max(0, 1 - math.floor(math.log10(error)))
     if error >= 10 or (error.is_integer() and value.is_integer()):
         digits = 0
     if digits <= _MOST_DIGITS:
-        return _unsigned_zero(f"{value:,.{digits}f}")
+        return _unsigned_zero(f"{value:{comma}.{digits}f}")
     if value == 0:
         return "0"
     return f"{value:.{max(0, digits + math.floor(math.log10(abs(value))))}e}"
@@ -72,8 +83,9 @@ def _cells(
         if name not in bounds:
             texts = [_without_error(value) for value in values]
         else:
-            ends = (end[:most_rows].tolist() for end in bounds[name])
-            texts = [_cell(*cell) for cell in zip(values, *ends, strict=True)]
+            low, high = (end[:most_rows].tolist() for end in bounds[name])
+            grouped = _is_grouped(values, low, high)
+            texts = [_cell(*cell, grouped) for cell in zip(values, low, high, strict=True)]
         place = listed(name)
         if place is None:
             names.append(name)
@@ -87,12 +99,28 @@ def _cells(
 
 
 def _without_error(value: object) -> str:
+    """A key, or what was written in the query: it tells rows apart, so it stays as it is.
+
+    >>> _without_error(2024.0), _without_error(1e6), _without_error(36.66666666)
+    ('2024', '1000000', '36.6667')
+    """
     if value is None:
         return "NULL"
-    return number(value, 0) if isinstance(value, float) else plain(str(value))
+    if not isinstance(value, float):
+        return plain(str(value))
+    if value.is_integer() and abs(value) < _MOST_EXACT:
+        return _unsigned_zero(f"{value:.0f}")
+    return number(value, 0, grouped=False)
 
 
-def _cell(value: float | date | None, low: float, high: float) -> str:
+def _is_grouped(values: list[Any], low: list[float], high: list[float]) -> bool:
+    """Whether a column has numbers, or errors, that are easier read with their digits grouped."""
+    numbers = (v for v in values if isinstance(v, int | float))
+    errors = ((b - a) / 2 for a, b in zip(low, high, strict=True))
+    return any(math.isfinite(n) and abs(n) >= _GROUPED_FROM for n in (*numbers, *errors))
+
+
+def _cell(value: float | date | None, low: float, high: float, grouped: bool) -> str:
     if value is None:
         return "NULL"
     error = (high - low) / 2
@@ -100,10 +128,11 @@ def _cell(value: float | date | None, low: float, high: float) -> str:
         unit = _SECONDS[isinstance(value, datetime)]
         return f"{value} ± {_duration(error * unit)}" if error else str(value)
     if not math.isfinite(error):
-        return f"{number(value, 0)} ± unknown"
+        return f"{number(value, 0, grouped=grouped)} ± unknown"
     if error == 0:  # no unit can change it: there is no noise to speak of
-        return number(value, 0)
-    return f"{number(value, error)} ± {number(error, error)}"
+        return number(value, 0, grouped=grouped)
+    shown, beside = (number(each, error, grouped=grouped) for each in (value, error))
+    return f"{shown} ± {beside}"
 
 
 _SECONDS = {False: 86_400, True: 1e-6}

@@ -6,6 +6,7 @@ import html
 import itertools
 import math
 import re
+from datetime import date
 from typing import Any
 
 import duckdb
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import dpframe as dp
-from dpframe.release.display import number
+from dpframe.release.display import number, text_table
 
 HOSTILE = ["<script>alert(1)</script>", "a & b ± 3", "\x1b[31mred", "new\nline", "|", '"', "NULL"]
 DATA = pl.DataFrame(
@@ -223,6 +224,58 @@ def test_counts_are_shown_as_whole_numbers() -> None:
     assert re.fullmatch(r"-?[\d,]+", n[0])
     assert re.fullmatch(r"[\d,]+", n[1])
     assert re.fullmatch(r"-?[\d,]+", s[0])
+
+
+DAYS = pl.DataFrame({"day": [date(2020 + i % 5, 1 + i % 12, 3) for i in range(1000)]})
+DECLARED = {"day": dp.Range(date(2015, 1, 1), date(2030, 12, 31), nullable=False)}
+
+
+def of_days(text: str) -> str:
+    session = dp.Session(dp.Budget(epsilon=1000))
+    session.register("t", DAYS, columns=DECLARED)
+    return repr(session.sql(text, epsilon=1))
+
+
+@pytest.mark.parametrize(
+    "year", ["YEAR(day)", "EXTRACT(year FROM day)", "YEAR(day)::DOUBLE", "YEAR(day) + 0.5"]
+)
+def test_a_year_that_is_a_key_is_shown_as_it_is(year: str) -> None:
+    shown = of_days(f"SELECT {year} AS y, COUNT(*) * 1000 AS n FROM t GROUP BY y")
+    keys = [line.split()[0] for line in shown.split("\n")[2:-1]]
+    assert [key.removesuffix(".5") for key in keys] == [str(year) for year in range(2015, 2031)]
+    assert re.search(r"\d\d\d,000 ±", shown)
+
+
+@pytest.mark.parametrize("of", ["MAX(YEAR(day))", "YEAR(MAX(day))", "MEDIAN(YEAR(day))"])
+def test_the_digits_of_a_measured_year_are_not_grouped(of: str) -> None:
+    assert re.match(r"20\d\d", of_days(f"SELECT {of} AS y FROM t").split("\n")[2].strip())
+    assert re.search(r"20\d\d", of_days("SELECT AVG(YEAR(day)) AS y FROM t"))
+
+
+def test_digits_are_grouped_in_columns_that_have_five_of_them_or_more() -> None:
+    def shown(*values: float, error: float = 0.5) -> list[str]:
+        series = pl.Series("n", values)
+        ends = (series.to_numpy() - error, series.to_numpy() + error)
+        return text_table(series.to_frame(), {"n": ends}, "").split("\n")[2:]
+
+    assert shown(1000, 9999) == ["1000 ± 0.50", "9999 ± 0.50"]
+    assert shown(1000, 10_000) == [" 1,000 ± 0.50", "10,000 ± 0.50"]
+    assert shown(5, 2000, error=20_000) == ["    5 ± 20,000", "2,000 ± 20,000"]
+    assert shown(2024, 2025, error=0) == ["2024", "2025"]
+    assert shown(12_345, error=math.inf) == ["12,345 ± unknown"]
+
+
+def test_edges_of_bins_are_shown_as_they_are() -> None:
+    session = dp.Session(dp.Budget(epsilon=1000))
+    pay = pl.DataFrame({"pay": [1000.0, 30_000.0, 2e6]})
+    session.register("t", pay, columns={"pay": dp.Range(0.0, 2e6)})
+    shown = repr(session.histogram("t", "pay", bins=4, epsilon=1)).split("\n")
+    assert [line.split()[:2] for line in shown[2:6]] == [
+        ["0", "500000"],
+        ["500000", "1000000"],
+        ["1000000", "1500000"],
+        ["1500000", "2000000"],
+    ]
 
 
 def test_columns_of_text_and_numbers_are_aligned() -> None:
