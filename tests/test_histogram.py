@@ -371,8 +371,9 @@ def test_options_without_a_meaning_are_refused(
     column: Any, options: dict[str, Any], words: str
 ) -> None:
     session = opened(dp.Budget(epsilon=1))
+    bins = None if column == "ward" else 5
     with pytest.raises(dp.ParameterError, match=words) as caught:
-        session.histogram("t", column, bins=5, epsilon=0.5, **options)
+        session.histogram("t", column, bins=bins, epsilon=0.5, **options)
     assert caught.value.fix
     assert str(session.remaining) == "epsilon 1"
 

@@ -104,7 +104,14 @@ def _edges(call: Call, domain: Domain) -> Edges:
     bins, edges, closed, _ = call.params
     if edges is not None:
         return _given(call, domain, edges)
-    if not domain.is_bounded or domain.type in (Type.BOOL, Type.TEXT) or _is_too_wide(domain):
+    if domain.type is Type.BOOL or (domain.type is Type.TEXT and domain.values is not None):
+        raise ParameterError(
+            f"{_name(call)} is a {domain.type.value}, and has no bins to be counted"
+            f"{pointer(call.place)}",
+            why="its values lie in no order that could be cut; each has a bin of its own",
+            fix=_categories_fix(call),
+        )
+    if not domain.is_bounded or domain.type is Type.TEXT or _is_too_wide(domain):
         raise UnboundedError(
             f"{_name(call)} has no range to be cut into bins{pointer(call.place)}",
             why="bins that follow the data would tell of it",
@@ -154,6 +161,14 @@ def _range_fix(call: Call, domain: Domain) -> str:
     if len(names) != 1:
         return edges
     return f'{edges}, or session.register(..., columns={{"{names[0]}": dp.Range(low, high)}})'
+
+
+def _categories_fix(call: Call) -> str:
+    """How values that are not cut are counted."""
+    name = getattr(call.args[0], "name", "x")
+    name = name if name.isidentifier() else "x"
+    fix = f"HISTOGRAM({name}), or beside bins of a number HISTOGRAM({name}, age, 11)"
+    return "leave bins= out" if call.place is None else call.place.advice(fix)
 
 
 def _is_too_wide(domain: Domain) -> bool:

@@ -41,6 +41,7 @@ def histogram_plan(
         )
     _refuse_wishes(wish)
     _refuse_misnamed(rows, domain_of, columns, by, bins, edges)
+    _refuse_ignored(rows, domain_of, columns, bins, edges)
     keys: list[tuple[str, Expr]] = [(f"k{i}", rows.columns[name]) for i, name in enumerate(by)]
     shown: list[tuple[str, Expr]] = [(name, Column(f"k{i}")) for i, name in enumerate(by)]
     own: list[tuple[str, str, int]] = []
@@ -49,7 +50,7 @@ def histogram_plan(
         prefix = f"{name}_" if len(columns) > 1 else ""
         given = edges.get(name) if isinstance(edges, Mapping) else edges
         domain = domain_of(expr)
-        others = isinstance(edges, Mapping) and given is not None  # bins= is for the other column
+        others = given is not None and isinstance(edges, Mapping) and not isinstance(bins, Mapping)
         even = bins.get(name) if isinstance(bins, Mapping) else bins
         if given is None and _is_listed(domain, even):
             keys.append((key, expr))
@@ -57,7 +58,8 @@ def histogram_plan(
             own.append((key, name, 1))
             continue
         _refuse_unordered(rows, name, domain, even, given)
-        keys.append((key, binned(expr, None if others else even, given, closed)))
+        even = None if others else even  # bins= is for the other column
+        keys.append((key, binned(expr, even, given, closed)))
         shown += [
             (f"{prefix}low", Column(f"{LOW}{key}")),
             (f"{prefix}high", Column(f"{HIGH}{key}")),
@@ -77,10 +79,59 @@ def histogram_plan(
 
 def _is_listed(domain: Domain | None, bins: Any) -> bool:
     """Whether each value has a bin of its own, as in SQL: values have no order, or are few."""
-    if domain is None or domain.values is not None or domain.type is Type.BOOL:
-        return domain is not None  # bins= is for the other column of a plane
+    if domain is None:
+        return False
+    if _is_category(domain):
+        return True  # bins= is for the other column of a plane
     size = number_of_values(domain)
-    return bins is None and size is not None and size <= MOST_BINS
+    return bins is None and (_has_keys(domain) or (size is not None and size <= MOST_BINS))
+
+
+def _has_keys(domain: Domain | None) -> bool:
+    """Whether the values are known, each by itself."""
+    return domain is not None and (domain.values is not None or domain.type is Type.BOOL)
+
+
+def _is_category(domain: Domain | None) -> bool:
+    """Whether values have no order that bins could be cut from, and are known."""
+    return domain is not None and domain.type in (Type.BOOL, Type.TEXT) and _has_keys(domain)
+
+
+def _refuse_ignored(
+    rows: PrivateRows,
+    domain_of: Callable[[Expr], Domain | None],
+    columns: Sequence[str],
+    bins: int | Mapping[str, int] | None,
+    edges: Edges | None,
+) -> None:
+    """Refuse a number of bins where there is nothing to be cut into them."""
+    domains = {name: domain_of(rows.columns[name]) for name in columns}
+    categories = [name for name in columns if _is_category(domains[name])]
+    if isinstance(bins, Mapping):
+        uncut = [name for name in categories if name in bins]
+    else:
+        cut = edges if isinstance(edges, Mapping) else ()
+        others = [name for name in columns if name not in categories and name not in cut]
+        uncut = [*categories, *cut] if bins is not None and not others else []
+    if not uncut:
+        return
+    name, domain = uncut[0], domains[uncut[0]]
+    if domain is None or name not in categories:
+        raise ParameterError(
+            f"bins= beside edges= for {name}",
+            why="edges are the ends of the bins, so there is nothing left to cut",
+            fix="leave bins= or edges= out",
+        )
+    given = bins.items() if isinstance(bins, Mapping) else ()
+    kept = {column: number for column, number in given if column not in uncut}
+    fix = f"bins={kept}" if kept else "leave bins= out"
+    if len(columns) == 1:
+        fix = _asked(rows, name, domain) or fix
+    raise ParameterError(
+        f"bins= for {name}, which is a {domain.type.value}",
+        why="its values lie in no order that could be cut; each has a bin of its own",
+        fix=fix,
+    )
 
 
 def _refuse_unordered(
@@ -167,7 +218,7 @@ def _meant(
     Where the name is of a group, `other` is the column whose bins are counted.
     """
     domains = {name: domain_of(expr) for name, expr in rows.columns.items()}
-    if other is not None and near is not None and near != other and _is_listed(domains[near], 20):
+    if other is not None and near is not None and near != other and _has_keys(domains[near]):
         found = _asked(rows, other, domains.get(other), near) if other in domains else None
         if found is not None:
             return found

@@ -178,6 +178,7 @@ SQL_AGGREGATES = {
 """Aggregates of Polars, and those of SQL that they are unless an option says otherwise."""
 
 _ADVICE = (
+    (r"HISTOGRAM\((\w+)\), or beside .*", r'.group_by("\1").len()'),
     (r"HISTOGRAM\((.+?), 20\)", r"\1.hist(bin_count=20)"),
     (r"HISTOGRAM\(x, (\[.*?\])\)", r"x.hist(\1)"),
     (r"CAST\(FLOOR\((.+?)\) AS BIGINT\)", r"\1.floor().cast(pl.Int64)"),

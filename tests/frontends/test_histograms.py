@@ -257,7 +257,8 @@ def test_bins_to_group_by_are_those_of_polars(session: dp.Session) -> None:
         (lambda t, x: t.select(x.hist(pl.col("age"))), "are not a list of numbers"),
         (lambda t, x: t.select(x.hist(bin_count=0)), "bins=0 is not a whole number"),
         (lambda t, x: t.select(x.hist([3, 1])), "are not at least two rising values"),
-        (lambda t, x: t.select(pl.col("ward").hist(bin_count=3)), "no range to be cut into bins"),
+        (lambda t, x: t.select(pl.col("ward").hist(bin_count=3)), "VARCHAR, and has no bins"),
+        (lambda t, x: t.select((x > 3).hist(bin_count=3)), "BOOLEAN, and has no bins"),
         (lambda t, x: t.select(pl.col("free").hist(bin_count=3)), "no range to be cut into bins"),
         (lambda t, x: t.select(pl.col("nobody").hist(bin_count=3)), "nobody"),
     ],
@@ -269,6 +270,39 @@ def test_what_no_chain_can_ask_is_refused_and_costs_nothing(chain: Any, words: s
         chain(opened.table("t"), pl.col("x")).release(epsilon=0.5)
     assert caught.value.fix
     assert str(opened.remaining) == "epsilon 1"
+
+
+def test_values_that_are_not_cut_are_counted_as_they_are() -> None:
+    opened = dp.Session(dp.Budget(epsilon=10))
+    opened.register("t", TABLE, columns=COLUMNS)
+    known = {"session": opened, "pl": pl}
+    for asked in ('"t", "ward", bins=3', '"t", "ward", bins={"ward": 3}'):
+        with pytest.raises(dp.ParameterError) as refusal:
+            eval(f"session.histogram({asked}, epsilon=0.1)", known)
+        assert eval(refusal.value.fix, known).frame.columns == ["ward", "count"]
+    with pytest.raises(dp.ParameterError) as refusal:
+        opened.histogram("t", ["ward", "age"], bins={"ward": 3, "age": 2}, epsilon=0.1)
+    kept = eval(f"dict({refusal.value.fix})")
+    assert len(opened.histogram("t", ["ward", "age"], epsilon=0.1, **kept).frame) == 6
+    with pytest.raises(dp.ParameterError) as refusal:
+        opened.sql("SELECT HISTOGRAM(ward, 3) FROM t", epsilon=0.1)
+    fixed = refusal.value.fix.split(", or ")[0]
+    assert opened.sql(f"SELECT {fixed} FROM t", epsilon=0.1).frame.columns == ["ward", "count"]
+    with pytest.raises(dp.ParameterError) as refusal:
+        opened.table("t").select(pl.col("ward").hist(bin_count=3)).release(epsilon=0.1)
+    found = eval(f"session.table('t'){refusal.value.fix}", known).release(epsilon=0.1)
+    assert found.frame.columns == ["ward", "len"]
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float64])
+def test_numbers_with_declared_keys_are_cut_where_bins_are_asked_for(kind: Any) -> None:
+    opened = dp.Session(dp.Budget(epsilon=10))
+    rows = pl.DataFrame({"stage": [0, 1, 2, 3] * 5}, schema={"stage": kind})
+    opened.register("t", rows, columns={"stage": dp.Keys([0, 1, 2, 3])})
+    cut = opened.histogram("t", "stage", bins=2, epsilon=1).frame
+    assert cut.rows() == opened.sql("SELECT HISTOGRAM(stage, 2) FROM t", epsilon=1).frame.rows()
+    assert cut["high"].to_list() == [1.5, 3]
+    assert len(opened.histogram("t", "stage", epsilon=1).frame) == 4
 
 
 def test_what_is_done_to_the_rows_of_a_chain(session: dp.Session) -> None:
@@ -290,6 +324,14 @@ def test_what_is_done_to_the_rows_of_a_chain(session: dp.Session) -> None:
         ("free", {}, "neither edges nor a range"),
         ("text", {}, "has no declared keys"),
         ("flag", {"edges": [0, 1]}, "each has a bin of its own"),
+        ("flag", {"bins": 2}, "bins= for flag, which is a BOOLEAN"),
+        ("ward", {"bins": 3}, "bins= for ward, which is a VARCHAR"),
+        ("ward", {"bins": {"ward": 3}}, "bins= for ward, which is a VARCHAR"),
+        (["ward", "age"], {"bins": 3, "edges": {"age": [0, 9]}}, "bins= for ward, which is a"),
+        ("age", {"bins": 3, "edges": {"age": [0, 9]}}, "bins= beside edges= for age"),
+        ("age", {"bins": {"age": 3}, "edges": {"age": [0, 9]}}, "takes either bins= or edges="),
+        (["ward", "flag"], {"bins": 3}, "bins= for ward, which is a VARCHAR"),
+        (["age", "flag"], {"bins": {"age": 3, "flag": 2}}, "bins= for flag, which is a BOOLEAN"),
         ("age", {"bins": 5, "edges": [0, 1]}, "takes either bins= or edges="),
         ("age", {"bins": 0}, "bins=0 is not a whole number"),
         ("age", {"bins": True}, "bins=True is not a whole number"),

@@ -1436,6 +1436,15 @@ SELECT HISTOGRAM(age, score) FROM visits
 --! SQLError 1:27 | is not a literal | score
 SELECT HISTOGRAM(age, [0, score]) FROM visits
 ;
+--! ParameterError 1:8 | ward is a VARCHAR, and has no bins | HISTOGRAM(ward, 3)
+SELECT HISTOGRAM(ward, 3) FROM visits
+;
+--! ParameterError 1:8 | active is a BOOLEAN, and has no bins | HISTOGRAM(active, 2)
+SELECT HISTOGRAM(active, 2) FROM visits
+;
+--! ParameterError 1:8 | ward is a VARCHAR, and has no bins | HISTOGRAM(age, 11, ward, 3)
+SELECT HISTOGRAM(age, 11, ward, 3) FROM visits
+;
 --! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [5, 3])
 SELECT HISTOGRAM(age, [5, 3]) FROM visits
 ;
