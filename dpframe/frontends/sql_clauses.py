@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpframe.errors import SQLError
 from dpframe.frontends.sql_known import is_aggregate
-from dpframe.frontends.sql_origin import place_of_word, sql_error
+from dpframe.frontends.sql_origin import origin_of, place_of_word, sql_error
 
 _DEEPEST = 100
 """Expressions nest this deep at most: reading, analysing and running them are all recursive."""
@@ -120,6 +120,7 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
         keys = [i for i in items if not any(map(is_aggregate, i.walk()))]
     elif group.expressions:
         keys = [key for item in group.expressions for key in _flat(item)]
+        _refuse_results(keys, select, text)
         if any(isinstance(item, _SEVERAL) for item in group.expressions):
             _refuse_constants(keys, text)
     else:
@@ -131,6 +132,50 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
             fix="GROUP BY a column, or leave it out",
         )
     return [key for key in dict.fromkeys(keys) if key.find(exp.Column, exp.AggFunc)]
+
+
+_WINDOW_AS_KEY = (
+    "SELECT t, SUM(n) FROM (SELECT ward, COUNT(*) AS n, NTILE(4) OVER (ORDER BY ward) AS t"
+    " FROM visits GROUP BY ward) GROUP BY t"
+)
+_COUNT_AS_KEY = "SELECT n, COUNT(*) FROM (SELECT id, LEAST(COUNT(*), 20) AS n FROM visits GROUP BY id) GROUP BY n"
+
+
+def _refuse_results(keys: Sequence[exp.Expression], select: exp.Select, text: str) -> None:
+    """Refuse keys that are computed of groups: aggregates and windows, or their names."""
+    results = {item.alias_or_name.lower(): item.unalias() for item in select.expressions}
+    found: dict[exp.Expression, exp.Expression] = {}
+    for key in keys:
+        named = {
+            id(column): results.get(column.name.lower())
+            for column in key.find_all(exp.Column)
+            if not column.table  # else it is a column of a table, which goes before
+        }
+        inner = next((e for e in (key, *named.values()) if e is not None and _is_result(e)), None)
+        if inner is not None:
+            found[key] = inner
+    if not found:
+        return
+    key, result = next(iter(found.items()))
+    places = [origin_of(each, text) for each in keys if each not in found]
+    others = ", ".join(dict.fromkeys(place.text() for place in places if place is not None))
+    name = key.name if isinstance(key, exp.Column) else ""
+    if result.find(exp.Window):
+        what = "is a window, and groups are made before windows look at them"
+        why = "a window looks at many rows, so one row could change the values of all others"
+        around = f"around the groups it costs nothing: {_WINDOW_AS_KEY}"
+    else:
+        what = "is an aggregate, and groups are made before they are aggregated"
+        why = "a group has one such number, which is noisy, so it cannot say which rows are in it"
+        around = f"to count units by a number that each has: {_COUNT_AS_KEY}"
+    fix = (
+        f"GROUP BY {others}; {name or 'it'} is in each row of the answer then" if others else around
+    )
+    raise sql_error(key, text, what, why=why, fix=fix)
+
+
+def _is_result(node: exp.Expression) -> bool:
+    return any(isinstance(n, exp.Window) or is_aggregate(n) for n in node.find_all(exp.Expression))
 
 
 _SEVERAL = (exp.Cube, exp.Rollup, exp.GroupingSets)

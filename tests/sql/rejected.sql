@@ -550,10 +550,28 @@ SELECT SUM(AVG(age)) FROM visits
 --! SQLError 1:31 | an aggregate cannot stand here | COUNT(*)
 SELECT SUM(age) FILTER (WHERE COUNT(*) > 1) FROM visits
 ;
---! SQLError 1:38 | an aggregate cannot stand here | COUNT(*)
+--! SQLError 1:38 | is an aggregate, and groups are made before | COUNT(*)
 SELECT COUNT(*) FROM visits GROUP BY COUNT(*)
 ;
---! SQLError 1:14 | an aggregate cannot stand here | COUNT(*)
+--! SQLError 1:43 | n: is an aggregate, and groups are made before | n
+SELECT COUNT(*) AS n FROM visits GROUP BY n
+;
+--! SQLError 1:55 | N: is an aggregate, and groups are made before | N
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward, N
+;
+--! SQLError 1:47 | a // 10: is an aggregate, and groups are made before | a // 10
+SELECT AVG(age) + 1 AS a FROM visits GROUP BY a // 10
+;
+--! SQLError 1:101 | m: is an aggregate, and groups are made before | m
+SELECT ward, SUM(n) AS m FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) GROUP BY ward, m
+;
+--! SQLError 1:73 | t: is a window, and groups are made before | t
+SELECT NTILE(4) OVER (ORDER BY age) AS t, COUNT(*) FROM visits GROUP BY t
+;
+--! SQLError 1:80 | t: is a window, and groups are made before | t
+SELECT ward, NTILE(4) OVER (ORDER BY COUNT(*)) AS t FROM visits GROUP BY ward, t
+;
+--! SQLError 1:14 | is an aggregate, and groups are made before | COUNT(*)
 SELECT ward, COUNT(*) FROM visits GROUP BY 2
 ;
 --! SQLError 1:12 | ORDER BY is not answered inside an aggregate | age ORDER BY cost
@@ -1232,7 +1250,7 @@ SELECT GROUPING(sex), COUNT(*) FROM visits GROUP BY ROLLUP (ward)
 --! SQLError 1:31 | an aggregate cannot stand here | GROUPING(ward)
 SELECT COUNT(*) FILTER (WHERE GROUPING(ward) = 0) FROM visits GROUP BY ROLLUP (ward)
 ;
---! SQLError 1:52 | an aggregate cannot stand here | COUNT(*)
+--! SQLError 1:52 | is an aggregate, and groups are made before | COUNT(*)
 SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (COUNT(*))
 ;
 --! SQLError 1:8 | neither a group key nor inside an aggregate | age

@@ -100,6 +100,28 @@ def test_it_is_refused_with_its_place_and_costs_nothing(
     assert not re.search(r"sqlglot|duckdb\.|polars\.|<class|Token", str(error), re.IGNORECASE)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) AS n FROM visits GROUP BY n",
+        "SELECT NTILE(4) OVER (ORDER BY age) AS t, COUNT(*) FROM visits GROUP BY t",
+    ],
+)
+def test_what_is_written_instead_of_a_key_of_groups_is_answered(
+    text: str, session: dp.Session
+) -> None:
+    fix = refusal(session, text).fix
+    assert session.query("SELECT" + fix.partition("SELECT")[2])
+
+
+def test_a_key_of_groups_is_left_out_beside_others(session: dp.Session) -> None:
+    for called in ("COUNT(*)", "NTILE(4) OVER (ORDER BY COUNT(*))", "AVG(age) + 1"):
+        select = f"SELECT ward AS w, {called} AS n FROM visits"
+        fix = refusal(session, f"{select} GROUP BY w, n").fix
+        assert fix == "GROUP BY ward; n is in each row of the answer then"
+        assert session.query(f"{select} {fix.split(';')[0]}")
+
+
 def test_there_are_at_least_200_statements_each_once() -> None:
     assert len(STATEMENTS) >= 200
     assert len({(s.text, s.dialect) for s in STATEMENTS}) == len(STATEMENTS)
