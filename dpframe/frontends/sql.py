@@ -39,6 +39,7 @@ from dpframe.frontends.sql_released import (
 )
 from dpframe.frontends.sql_rows import Known, RowReader, unwrapped
 from dpframe.frontends.sql_scope import Relation, Scope
+from dpframe.frontends.sql_together import refuse_joined_groups
 from dpframe.frontends.sql_windows import SCALAR, WindowReader, scalar_of
 from dpframe.frontends.sql_winners import best_row
 from dpframe.plan.exprs import Column, Expr
@@ -66,7 +67,8 @@ def plan_of(text: str, tables: Mapping[str, Table], dialect: str = DUCKDB) -> No
     select = parse(text, dialect_named(dialect))
     refuse_what_is_too_large(select, text)
     check_tables(select, text, tables)
-    _refuse_rows(select, text)
+    if not select.args.get("joins"):  # of released tables, a join is the first thing to refuse
+        _refuse_rows(select, text)
     expand_histograms(select, around_groups(select), text, tables)
     expand_lists(select, text)
     for inner in select.find_all(exp.Select):
@@ -105,8 +107,20 @@ class _Statement:
     """The statement before its names were resolved."""
 
     def plan(self, select: exp.Select, known: Known) -> Node:
+        if not aggregates(select) and not reads_noisy(select):
+            self._refuse_joins(select, known)
+        _refuse_rows(self.written, self.text)
         names = output_names(self.written, select, self.rows.tables, self.text)
         return self._built(select, known, names)
+
+    def _refuse_joins(self, select: exp.Select, known: Known) -> None:
+        """Refuse to show joined rows of released tables, here or in the SELECT that is read."""
+        if select.args.get("joins"):
+            scope = self.rows.scope(select, known)
+            refuse_joined_groups(select, scope, known, self.rows.tables, self.text)
+        source = only_source(select)
+        if isinstance(source, exp.Select) and not aggregates(source):
+            self._refuse_joins(source, self.rows.with_ctes(source, known))
 
     def _built(self, select: exp.Select, known: Known, names: list[str]) -> Node:
         if has_noisy_source(select):

@@ -290,7 +290,7 @@ SELECT COUNT(*) FROM (VALUES (1), (2)) AS v
 --! SQLError 1:38 | only a registered table can be queried | 1, 2]) AS u
 SELECT COUNT(*) FROM orders, UNNEST([1, 2]) AS u
 ;
---! SQLError 1:8 | it is neither a group key nor inside an aggregate | a.n
+--! SQLError 1:55 | two released tables are not joined | (SELECT COUNT(*) AS n FROM customers) b
 SELECT a.n FROM (SELECT COUNT(*) AS n FROM orders) a, (SELECT COUNT(*) AS n FROM customers) b
 ;
 --! SQLError 1:8 | it is neither a group key nor inside an aggregate | n

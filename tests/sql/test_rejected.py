@@ -122,6 +122,66 @@ def test_a_key_of_groups_is_left_out_beside_others(session: dp.Session) -> None:
         assert session.query(f"{select} {fix.split(';')[0]}")
 
 
+GROUPED = "FROM visits GROUP BY ward"
+COUNTED = f"(SELECT ward, COUNT(*) AS n {GROUPED})"
+
+
+@pytest.mark.parametrize(
+    ("other", "together"),
+    [
+        (
+            "SELECT ward, AVG(age) AS m FROM visits WHERE active GROUP BY ward",
+            f"SELECT ward, COUNT(*) AS n, AVG(age) FILTER (WHERE active) AS m {GROUPED}",
+        ),
+        (
+            "SELECT v.ward, 1 + SUM(v.age) / COUNT(*) AS m FROM visits v GROUP BY 1",
+            f"SELECT ward, COUNT(*) AS n, 1 + SUM(age) / COUNT(*) AS m {GROUPED}",
+        ),
+        ("SELECT ward, AVG(age) AS m FROM visits GROUP BY ward HAVING m > 3", None),
+        ("SELECT ward, COUNT(*) FILTER (WHERE active) AS m FROM visits GROUP BY ward", None),
+        ("SELECT ward, AVG(age) AS m FROM (SELECT * FROM visits) GROUP BY ward", None),
+        ("SELECT sex AS ward, AVG(age) AS m FROM visits GROUP BY sex", None),
+    ],
+)
+def test_released_tables_that_are_joined_are_one_query_with_both_aggregates(
+    session: dp.Session, other: str, together: str | None
+) -> None:
+    example = f"SELECT ward, COUNT(*) AS n, AVG(age) FILTER (WHERE active) AS m {GROUPED}"
+    for text in (
+        f"SELECT a.ward, n, m FROM {COUNTED} a JOIN ({other}) b ON a.ward = b.ward",
+        f"SELECT ward, n / m FROM {COUNTED} a LEFT JOIN ({other}) b USING (ward) ORDER BY n",
+        f"SELECT a.ward, n, m FROM {COUNTED} a, ({other}) b WHERE a.ward = b.ward",
+        f"SELECT * FROM {COUNTED} a JOIN ({other}) b USING (ward)",
+        f"SELECT x.n FROM (SELECT n, m FROM {COUNTED} a JOIN ({other}) b USING (ward)) x",
+        f"WITH b AS ({other}) SELECT n, m FROM {COUNTED} a JOIN b USING (ward)",
+    ):
+        error = refusal(session, text)
+        assert "two released tables are not joined" in error.what
+        assert underlined(error.what)[1]
+        assert error.fix == (together or example)
+        assert session.query(error.fix)
+
+
+def test_totals_that_are_joined_are_one_query_too(session: dp.Session) -> None:
+    total = "SELECT COUNT(*) AS n FROM visits WHERE active"
+    mean = "SELECT AVG(age) AS m FROM visits WHERE active"
+    error = refusal(session, f"SELECT n, m FROM ({total}) a CROSS JOIN ({mean}) b")
+    assert error.fix == "SELECT COUNT(*) AS n, AVG(age) AS m FROM visits WHERE active"
+    assert session.query(error.fix)
+
+
+def test_a_public_table_is_joined_before_rows_are_grouped() -> None:
+    opened = dp.Session(dp.Budget(epsilon=1))
+    keys = {"ward": dp.Keys(["er", "icu"])}
+    opened.register("visits", pl.DataFrame({"ward": ["er", "icu"]}), columns=keys)
+    wards = pl.DataFrame({"ward": ["er", "icu"], "region": ["north", "south"]})
+    opened.register("wards", wards, public=True)
+    for tables in (f"{COUNTED} a JOIN wards USING (ward)", f"wards JOIN {COUNTED} a USING (ward)"):
+        error = refusal(opened, f"SELECT region, n FROM {tables}")
+        assert "a released table is not joined" in error.what
+        assert opened.query(error.fix)
+
+
 def test_there_are_at_least_200_statements_each_once() -> None:
     assert len(STATEMENTS) >= 200
     assert len({(s.text, s.dialect) for s in STATEMENTS}) == len(STATEMENTS)
