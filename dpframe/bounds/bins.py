@@ -18,7 +18,16 @@ from dpframe.bounds.analysis import typed
 from dpframe.bounds.lower import Lowering
 from dpframe.bounds.refine import refined
 from dpframe.errors import ParameterError, UnboundedError
-from dpframe.plan.bins import HIGH, LOW, Closed, bins_in, edges_fix, pointer
+from dpframe.plan.bins import (
+    HIGH,
+    LOW,
+    Closed,
+    bins_in,
+    edges_error,
+    edges_fix,
+    pointer,
+    shown_edge,
+)
 from dpframe.plan.coding import EXACT_DOUBLES
 from dpframe.plan.domains import INT64, Domain, Type, type_of_value
 from dpframe.plan.exprs import (
@@ -102,8 +111,6 @@ def _above(plan: Node, node: Aggregate, named: Mapping[str, Expr]) -> Node:
 def _edges(call: Call, domain: Domain) -> Edges:
     """The ends of all bins: as given, or cut evenly from the declared range."""
     bins, edges, closed, _ = call.params
-    if edges is not None:
-        return _given(call, domain, edges)
     if domain.type is Type.BOOL or (domain.type is Type.TEXT and domain.values is not None):
         raise ParameterError(
             f"{_name(call)} is a {domain.type.value}, and has no bins to be counted"
@@ -111,6 +118,8 @@ def _edges(call: Call, domain: Domain) -> Edges:
             why="its values lie in no order that could be cut; each has a bin of its own",
             fix=_categories_fix(call),
         )
+    if edges is not None and domain.type is not Type.TEXT:
+        return _given(call, domain, edges)
     if not domain.is_bounded or domain.type is Type.TEXT or _is_too_wide(domain):
         raise UnboundedError(
             f"{_name(call)} has no range to be cut into bins{pointer(call.place)}",
@@ -197,20 +206,35 @@ def _edge(number: int, low: float, width: float, closed: Closed) -> float:
 
 def _given(call: Call, domain: Domain, given: Edges) -> Edges:
     """Edges as they were given, checked against the values that they cut."""
-    kinds = {type_of_value(e) if isinstance(e, int | float | date) else None for e in given}
-    numbers = kinds <= {Type.INT, Type.FLOAT} and domain.type in (Type.INT, Type.FLOAT)
-    finite = not numbers or all(map(math.isfinite, given))
-    naive = all(getattr(e, "tzinfo", None) is None for e in given)
-    fitting = len(given) >= 2 and finite and naive and (numbers or kinds == {domain.type})
-    if not fitting or not _rise(given):
-        times = " without a time zone" if domain.type is Type.TIMESTAMP else ""
-        raise ParameterError(
-            f"edges= for {_name(call)} are not at least two rising values of its type, finite"
-            f" {domain.type.value}{times}{pointer(call.place)}",
-            why="each bin reaches from one edge to the next",
-            fix=edges_fix(call.place, domain.type),
-        )
+    fault = _fault(domain, given)
+    if fault:
+        raise edges_error(call.args[0], fault, call.place, domain.type)
     return given
+
+
+def _fault(domain: Domain, given: Edges) -> str:
+    """What is wrong with edges of such values; nothing where they are as they should be."""
+    numbers = domain.type in (Type.INT, Type.FLOAT)
+    kinds = {Type.INT, Type.FLOAT} if numbers else {domain.type}
+    for edge in given:
+        if not isinstance(edge, int | float | date) or type_of_value(edge) not in kinds:
+            return f"have {shown_edge(edge)}, which is no {domain.type.value}"
+    if len(given) < 2:
+        return "have one edge, and two make a bin" if given else "have no edge, and two make a bin"
+    if any(getattr(edge, "tzinfo", None) is not None for edge in given):
+        return "have a time zone, and its values have none"
+    endless = [edge for edge in given if numbers and not math.isfinite(edge)]
+    if endless:
+        what = "is no number" if math.isnan(endless[0]) else "has no end"
+        return f"have {endless[0]}, which {what}"
+    for low, high in itertools.pairwise(given):
+        if not low < high:
+            return f"do not rise: {high} comes after {low}"
+    before = domain.low is not None and given[-1] < domain.low
+    if before or (domain.high is not None and given[0] > domain.high):
+        low, high = (f"{end:g}" if numbers else end for end in (domain.low, domain.high))
+        return f"lie beyond its range, {low} to {high}"
+    return ""
 
 
 # --- expressions ---------------------------------------------------------------------------------

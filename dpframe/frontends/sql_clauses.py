@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpframe.errors import SQLError
-from dpframe.frontends.sql_known import is_aggregate
+from dpframe.frontends.sql_known import REFUSED, is_aggregate
 from dpframe.frontends.sql_origin import origin_of, place_of_word, sql_error
 
 _DEEPEST = 100
@@ -131,7 +131,12 @@ def group_keys(select: exp.Select, text: str) -> list[exp.Expression]:
             why="groups need a key",
             fix="GROUP BY a column, or leave it out",
         )
-    return [key for key in dict.fromkeys(keys) if key.find(exp.Column, exp.AggFunc)]
+    return [key for key in dict.fromkeys(keys) if not _is_constant(key)]
+
+
+def _is_constant(key: exp.Expression) -> bool:
+    """Whether a key is the same in all rows; what cannot be read is left for the reader to refuse."""
+    return key.find(exp.Column, exp.AggFunc, *REFUSED) is None
 
 
 _WINDOW_AS_KEY = (
@@ -231,7 +236,7 @@ def _refuse_many(number: int, text: str) -> None:
 
 def _refuse_constants(keys: Sequence[exp.Expression], text: str) -> None:
     for key in keys:
-        if not key.find(exp.Column, exp.AggFunc):
+        if _is_constant(key):
             raise sql_error(
                 key,
                 text,

@@ -47,6 +47,11 @@ _SUBQUERY_FIX = (
     " beside groups is SUM(COUNT(*)) OVER ()"
 )
 
+_HISTOGRAM_FIX = (
+    "HISTOGRAM(age, 11), or HISTOGRAM(age, [0, 18, 65, 110]); of single values:"
+    " SELECT ward, COUNT(*) FROM visits WHERE ward IN ('er', 'icu') GROUP BY ward"
+)
+
 REFUSED: dict[type[exp.Expression], _Words] = {
     exp.Window: (
         "window functions of private rows are not answered",
@@ -125,6 +130,11 @@ REFUSED: dict[type[exp.Expression], _Words] = {
         "each aggregate needs a proven bound on what one unit changes",
         "COUNT, SUM and AVG leave NULL out anyway",
     ),
+    exp.TableColumn: (
+        "is a table, which stands for whole rows",
+        "an expression takes the columns of a row, each of which has bounds of its own",
+        "COUNT(*) for the number of rows, or a column: COUNT(age)",
+    ),
     exp.Star: (
         "* stands for rows",
         "rows are private; only aggregates of them can be released",
@@ -133,6 +143,14 @@ REFUSED: dict[type[exp.Expression], _Words] = {
 }
 
 REFUSED_NAMES: dict[str, _Words] = {
+    **dict.fromkeys(
+        ("histogram_exact", "histogram_values"),
+        (
+            "only HISTOGRAM is answered",
+            "an answer has a row for each bin, and each has an error bar of its own",
+            _HISTOGRAM_FIX,
+        ),
+    ),
     **dict.fromkeys(
         ("now", "get_current_timestamp", "transaction_timestamp", "today", "get_current_time"),
         _NOT_FIXED,

@@ -71,16 +71,15 @@ def binned(
     wish: Wish = NO_WISH,
 ) -> Call:
     """The key that says in which bin a value is: of even width, or between given edges."""
-    called = getattr(expr, "name", "the expression")
     if (bins is None) == (edges is None):
         raise ParameterError(
-            f"a histogram of {called} takes either bins= or edges={pointer(place)}",
+            f"a histogram of {_called(expr)} takes either bins= or edges={pointer(place)}",
             why=f"only keys, conditions, and up to {MOST_BINS:,} whole numbers or days have bins of"
             " their own",
             fix=f"{bins_fix(place)}, or {edges_fix(place)}",
         )
     if edges is not None:
-        return Call(BINS, (expr,), (None, _given(edges, place), closed, wish), place)
+        return Call(BINS, (expr,), (None, _given(expr, edges, place), closed, wish), place)
     if isinstance(bins, bool) or not isinstance(bins, Integral) or not 1 <= int(bins) <= MOST_BINS:
         raise ParameterError(
             f"bins={bins!r} is not a whole number from 1 to {MOST_BINS:,}{pointer(place)}",
@@ -90,22 +89,49 @@ def binned(
     return Call(BINS, (expr,), (int(bins), None, closed, wish), place)
 
 
-def _given(edges: Any, place: Origin | None) -> tuple[Any, ...]:
-    """Edges that are numbers or times, else none; whether they fit the value is seen later."""
-    listed = isinstance(edges, Sequence) or hasattr(edges, "__array__")
-    each = tuple(map(_plain, edges)) if listed and getattr(edges, "ndim", 1) == 1 else ()
-    numbers = all(isinstance(e, Real) and not isinstance(e, bool) for e in each)
-    if numbers:
-        each = tuple(map(of_64_bits, each))
-    elif not all(isinstance(e, date) for e in each):
-        each = ()
+def _given(expr: Expr, edges: Any, place: Origin | None) -> tuple[Any, ...]:
+    """Edges that are constants, each by itself; whether they fit the value is seen later."""
+    listed = isinstance(edges, Sequence) and not isinstance(edges, str | bytes)
+    if not listed and not (hasattr(edges, "__array__") and getattr(edges, "ndim", 1) == 1):
+        raise edges_error(expr, f"are {shown_edge(edges)}, and no list", place)
+    each = tuple(map(_plain, edges))
+    for edge in each:
+        if not isinstance(edge, Real | date | str):
+            raise edges_error(
+                expr, f"have {shown_edge(edge)}, which is no number and no day", place
+            )
     if len(each) - 1 > MOST_BINS:
         raise ParameterError(
             f"{len(each) - 1:,} bins are too many{pointer(place)}",
             why=f"a column may have {MOST_BINS:,}; each is released with noise of its own",
             fix=edges_fix(place),
         )
-    return each
+    return tuple(map(of_64_bits, each))
+
+
+def edges_error(
+    expr: Expr, fault: str, place: Origin | None, of: Type = Type.FLOAT
+) -> ParameterError:
+    """What is wrong with the edges of the bins of a value."""
+    return ParameterError(
+        f"edges= for {_called(expr)} {fault}{pointer(place)}",
+        why="each bin reaches from one edge to the next, and these are fixed before rows are read",
+        fix=edges_fix(place, of),
+    )
+
+
+def _called(expr: Expr) -> str:
+    return str(getattr(expr, "name", "the expression"))
+
+
+def shown_edge(value: Any) -> str:
+    """What was given for an edge, or for all of them, in an error."""
+    text = str(value) if isinstance(value, date) else repr(value)
+    return "NULL" if value is None else text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+_LONGEST = 40
+"""Characters of what is no edge, in an error."""
 
 
 def _plain(edge: Any) -> Any:

@@ -1454,6 +1454,36 @@ SELECT HISTOGRAM(age, score) FROM visits
 --! SQLError 1:27 | is not a literal | score
 SELECT HISTOGRAM(age, [0, score]) FROM visits
 ;
+--! ParameterError 1:8 | lie beyond its range, 0 to 110 | HISTOGRAM(age, [200, 300])
+SELECT HISTOGRAM(age, [200, 300]) FROM visits
+;
+--! ParameterError 1:8 | have 'a', which is no BIGINT | HISTOGRAM(age, ['a', 'b'])
+SELECT HISTOGRAM(age, ['a', 'b']) FROM visits
+;
+--! ParameterError 1:8 | ward is a VARCHAR, and has no bins | HISTOGRAM(ward, ['er', 'icu'])
+SELECT HISTOGRAM(ward, ['er', 'icu']) FROM visits
+;
+--! SQLError 1:8 | only HISTOGRAM is answered | HISTOGRAM_EXACT(age, [0, 10, 20])
+SELECT HISTOGRAM_EXACT(age, [0, 10, 20]) FROM visits
+;
+--! SQLError 1:8 | only HISTOGRAM is answered | histogram_values(age)
+SELECT histogram_values(age) FROM visits
+;
+--! SQLError 1:14 | visits: is a table, which stands for whole rows | visits
+SELECT COUNT(visits) FROM visits
+;
+--! SQLError 1:23 | v: is a table, which stands for whole rows | v
+SELECT COUNT(DISTINCT v) FROM visits v
+;
+--! SQLError 1:38 | visits: is a table, which stands for whole rows | visits
+SELECT COUNT(*) FROM visits GROUP BY visits
+;
+--! SQLError 1:48 | v: is a table, which stands for whole rows | v
+SELECT COUNT(*) FROM visits v GROUP BY ROLLUP (v)
+;
+--! SQLError 1:38 | is not a fixed value | RANDOM()
+SELECT COUNT(*) FROM visits GROUP BY RANDOM()
+;
 --! ParameterError 1:8 | ward is a VARCHAR, and has no bins | HISTOGRAM(ward, 3)
 SELECT HISTOGRAM(ward, 3) FROM visits
 ;
@@ -1463,19 +1493,19 @@ SELECT HISTOGRAM(active, 2) FROM visits
 --! ParameterError 1:8 | ward is a VARCHAR, and has no bins | HISTOGRAM(age, 11, ward, 3)
 SELECT HISTOGRAM(age, 11, ward, 3) FROM visits
 ;
---! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [5, 3])
+--! ParameterError 1:8 | do not rise: 3 comes after 5 | HISTOGRAM(age, [5, 3])
 SELECT HISTOGRAM(age, [5, 3]) FROM visits
 ;
---! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [5])
+--! ParameterError 1:8 | have one edge, and two make a bin | HISTOGRAM(age, [5])
 SELECT HISTOGRAM(age, [5]) FROM visits
 ;
---! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [])
+--! ParameterError 1:8 | have no edge, and two make a bin | HISTOGRAM(age, [])
 SELECT HISTOGRAM(age, []) FROM visits
 ;
---! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(age, [1, NULL])
+--! ParameterError 1:8 | have NULL, which is no number | HISTOGRAM(age, [1, NULL])
 SELECT HISTOGRAM(age, [1, NULL]) FROM visits
 ;
---! ParameterError 1:8 | are not at least two rising values of its type | HISTOGRAM(day, [1, 2])
+--! ParameterError 1:8 | have 1, which is no DATE | HISTOGRAM(day, [1, 2])
 SELECT HISTOGRAM(day, [1, 2]) FROM visits
 ;
 --! UnboundedError 1:8 | weight has no range to be cut into bins | HISTOGRAM(weight, 5)
