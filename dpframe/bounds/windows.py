@@ -21,15 +21,23 @@ PARTS_OF_RANK = ("PERCENT_RANK", "CUME_DIST", "NTILE")
 """Functions of the place of a row and of the number of rows."""
 
 _SHIFTS = ("LAG", "LEAD")
-QUANTILES = {
+QUANTILES: dict[str, str | None] = {
     "MEDIAN": "MEDIAN",
     "QUANTILE": "QUANTILE_DISC",
     "QUANTILE_CONT": "QUANTILE_CONT",
     "QUANTILE_DISC": "QUANTILE_DISC",
     "PERCENTILE_CONT": "QUANTILE_CONT",
     "PERCENTILE_DISC": "QUANTILE_DISC",
+    "QUANTILE_nearest": None,
+    "QUANTILE_lower": None,
+    "QUANTILE_higher": None,
+    "QUANTILE_midpoint": None,
 }
-"""Places among numbers, and what DuckDB calls them."""
+"""Places among numbers, and what DuckDB calls them; None are those that Polars has alone.
+
+Each is one of the numbers in order, or lies between two of them at a fixed part of the way, so it
+rises with every number, which is what their error bars need.
+"""
 
 SPREADS = {
     "STDDEV": "STDDEV_SAMP",
@@ -149,7 +157,11 @@ def _counted(call: Expr, name: str, args: tuple[Typed, ...]) -> tuple[Typed, ...
 
 def _computes(name: str) -> bool:
     """Whether a function yields numbers that none of its arguments may be: DuckDB takes no BOOLEAN."""
-    return name in ("SUM", "AVG", *SPREADS) or QUANTILES.get(name) == "QUANTILE_CONT"
+    return name in ("SUM", "AVG", *SPREADS) or name in _BETWEEN
+
+
+_BETWEEN = ("QUANTILE_CONT", "PERCENTILE_CONT", "QUANTILE_midpoint")
+"""Quantiles that may lie between two numbers."""
 
 
 _ONE = (literal(1), Domain(Type.INT, 1, 1, nullable=False))
@@ -200,7 +212,7 @@ def _result(call: Expr, name: str, args: tuple[Typed, ...]) -> Domain:
                 why=f"its argument is a {kind.value}",
                 fix="SUM(n), with n a count, a sum or an average",
             )
-        exact = name == "SUM" or QUANTILES.get(name) == "QUANTILE_DISC"
+        exact = name == "SUM" or (name in QUANTILES and name not in (*_BETWEEN, "MEDIAN"))
         return Domain(kind if exact and kind is Type.INT else Type.FLOAT)
     return Domain(kind)
 

@@ -72,8 +72,8 @@ def windowed(
             clauses.append("ORDER BY " + ", ".join(ordered))
         framed = call.frame and call.name not in (*RANKS, *PARTS_OF_RANK, "LAG", "LEAD")
         clauses += [call.frame] if framed else []
-        over = f"{_call(call, number)} OVER ({' '.join(clauses)})"
-        columns.append(f'TRY_CAST({over} AS {domain.type.value}) AS "{name}"')
+        called = _call(call, number, over=f" OVER ({' '.join(clauses)})")
+        columns.append(f'TRY_CAST({called} AS {domain.type.value}) AS "{name}"')
     sql = f'SELECT {", ".join(columns)} FROM noisy ORDER BY "{_INDEX}"'
     found = _run(sql, frame.with_row_index(_INDEX))
     return _in_types(found, calls)
@@ -87,8 +87,7 @@ def regrouped(
     """One row per group of these columns, in their order, and a column for each aggregate."""
     columns = [f'"{key}"' for key in keys]
     for number, (name, call, domain) in calls.items():
-        found = _call(call, number)
-        found += f' FILTER (WHERE "{where(number)}")' if call.where is not None else ""
+        found = _call(call, number, kept=None if call.where is None else f'"{where(number)}"')
         columns.append(f'TRY_CAST({found} AS {domain.type.value}) AS "{name}"')
     if not columns:
         return pl.DataFrame()
@@ -110,13 +109,47 @@ def _in_types(
     return typed.with_columns(pl.col(floats).fill_nan(None)) if floats else typed
 
 
-def _call(call: WindowCall | AggregateCall, number: int) -> str:
+def _call(
+    call: WindowCall | AggregateCall, number: int, kept: str | None = None, over: str = ""
+) -> str:
+    """A function of the rows that are `kept`, or of those that a window is `over`."""
+    if call.name in _IN_ORDER:
+        return _in_order(call, number, kept, over)
     name = QUANTILES.get(call.name) or SPREADS.get(call.name) or call.name
     listed = [f'"{argument(number, i)}"' for i in range(len(call.args))]
     if call.name in (*QUANTILES, "NTILE", "NTH_VALUE"):  # these take a constant
         last = call.args[-1]
         listed[-1:] = [repr(last.value)] if isinstance(last, Literal) else listed[-1:]
-    return f"{name}({', '.join(listed) or ('*' if name == 'COUNT' else '')})"
+    where = "" if kept is None else f" FILTER (WHERE {kept})"
+    return f"{name}({', '.join(listed) or ('*' if name == 'COUNT' else '')}){where}{over}"
+
+
+_IN_ORDER = {
+    "QUANTILE_nearest": ("FLOOR({} + 0.5)",),
+    "QUANTILE_lower": ("FLOOR({})",),
+    "QUANTILE_higher": ("CEIL({})",),
+    "QUANTILE_midpoint": ("FLOOR({})", "CEIL({})"),
+}
+"""The number that a quantile is, or the two that it lies between, in the words of DuckDB.
+
+Their places are counted from 0, and computed from (n - 1) * level as Polars does, in doubles.
+"""
+
+
+def _in_order(call: WindowCall | AggregateCall, number: int, kept: str | None, over: str) -> str:
+    """A quantile that DuckDB has no name for: numbers by their places in order."""
+    value, level = f'"{argument(number, 0)}"', call.args[-1]
+    assert isinstance(level, Literal)
+    where = f"{value} IS NOT NULL" + (f" AND {kept}" if kept is not None else "")
+    numbers = f"LIST_SORT(LIST({value}) FILTER (WHERE {where}){over})"
+    place = f"((LEN({numbers}) - 1) * CAST('{float(level.value)!r}' AS DOUBLE))"
+    found = [
+        f"{numbers}[CAST({rounded.format(place)} AS BIGINT) + 1]"
+        for rounded in _IN_ORDER[call.name]
+    ]
+    if len(found) == 1:
+        return found[0]
+    return f"(CAST({found[0]} AS DOUBLE) + {found[1]}) / 2"
 
 
 def _run(sql: str, frame: pl.DataFrame) -> pl.DataFrame:

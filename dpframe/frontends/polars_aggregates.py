@@ -106,16 +106,19 @@ def aggregate_call(term: Term, rows: TermReader) -> AggregateCall:
 
 
 def released_call(term: Term, rows: TermReader) -> AggregateCall:
-    """An aggregate of released numbers, where one of two neighbours is not as good as the other."""
-    if term.name == "quantile" and term.options["method"] not in ("Linear", "Equiprobable"):
-        method = str(term.options["method"]).lower()
-        raise polars_error(
-            term,
-            f'the interpolation "{method}" is not known of released numbers',
-            why="of two neighbours, it may be another one than that which is known here",
-            fix='quantile(0.5, "linear"), or "equiprobable" for one of the numbers',
-        )
-    return aggregate_call(term, rows)
+    """An aggregate of released numbers, where one of two neighbours is not as good as the other.
+
+    Of private rows a quantile is measured as a place, and which neighbour it is makes no difference.
+    """
+    call = aggregate_call(term, rows)
+    method = str(term.options.get("method", "")).lower()
+    if term.name == "quantile" and method in _OF_NEIGHBOURS:
+        return replace(call, name=f"QUANTILE_{method}")
+    return call
+
+
+_OF_NEIGHBOURS = ("nearest", "lower", "higher", "midpoint")
+"""Interpolations of Polars that SQL has not: names in small letters are none of SQL."""
 
 
 def with_places(given: Sequence[tuple[str, Term]]) -> list[tuple[str, Term]]:

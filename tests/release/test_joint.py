@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pytest
+from polars.testing import assert_frame_equal
 
 import dpframe as dp
 from dpframe.aggregates.layout import layout_for
@@ -109,6 +110,70 @@ def test_intervals_of_many_groups_cover_at_their_rate(
             assert covered > 0.85, (name, covered)
             if name in ("share", "total", "change", "mean") and text is not LEFT:
                 assert covered < 0.94, (name, covered)  # no wider than need be
+
+
+INTERPOLATIONS = ("nearest", "lower", "higher", "midpoint", "linear", "equiprobable")
+LEVELS = (0.0, 0.1, 0.25, 0.29, 0.5, 0.625, 0.9, 1.0)
+
+
+def quantiles(level: float, *, over: bool = False) -> list[pl.Expr]:
+    found = {m: pl.col("n").quantile(level, m) for m in INTERPOLATIONS}
+    return [(q.over("g") if over else q).alias(f"{m}_{level}") for m, q in found.items()]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_quantiles_of_noisy_numbers_are_those_of_plain_polars(level: float) -> None:
+    """Asked again of the same release, for free, they are what Polars makes of its table."""
+    random = np.random.default_rng(5)
+    keys = {"g": random.integers(0, RELEASES, 2000), "k": random.integers(0, 5, 2000)}
+    session = opened(pl.DataFrame(keys))
+    # A group of an odd number of rows beside even ones, and numbers that are NULL.
+    rows = session.table("t").filter(~((pl.col("g") < 9) & (pl.col("k") == 2)))
+    some = pl.when(pl.col("n") % 3 > 0).then(pl.col("n"))
+    inner = rows.group_by("g", "k").agg(n=pl.len()).with_columns(n=some)
+    plain = inner.release(epsilon=1).frame
+    assert plain["n"].null_count() > 100
+    for ours, theirs in (
+        (inner.select(*quantiles(level)), plain.select(*quantiles(level))),
+        (
+            inner.group_by("g").agg(*quantiles(level)).sort("g"),
+            plain.group_by("g").agg(*quantiles(level)).sort("g"),
+        ),
+        (
+            inner.with_columns(*quantiles(level, over=True)).sort("g", "k"),
+            plain.with_columns(*quantiles(level, over=True)).sort("g", "k"),
+        ),
+        (
+            inner.group_by("g").agg(pl.col("n").filter(pl.col("k") > 1).quantile(level)).sort("g"),
+            plain.group_by("g").agg(pl.col("n").filter(pl.col("k") > 1).quantile(level)).sort("g"),
+        ),
+    ):
+        free = ours.release()
+        assert free.loss == dp.Loss.none()
+        numbers = cs.numeric().cast(pl.Float64)
+        assert_frame_equal(free.frame.select(numbers), theirs.select(numbers))
+
+
+@pytest.mark.parametrize("shape", STEPPED)
+def test_intervals_of_quantiles_cover_at_their_rate_whatever_their_interpolation(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joint, "number_of_draws", lambda confidence: 400)
+    rows = table(STEPPED[shape])
+    levels = [q for level in (0.1, 0.5, 0.9) for q in quantiles(level)[:4]]
+    chain = opened(rows).table("t").group_by("g", "k").agg(n=pl.len()).group_by("g").agg(*levels)
+    found = chain.release(epsilon=0.3).intervals(0.9)
+    truth = rows.group_by("g", "k").agg(n=pl.len()).group_by("g").agg(*levels)
+    both = found.join(truth, on="g", suffix="_true")
+    for name in truth.columns[1:]:
+        true = both[f"{name}_true"]
+        covered = (
+            (both[f"{name}_low"] - 1e-9 <= true) & (true <= both[f"{name}_high"] + 1e-9)
+        ).mean()
+        assert covered > 0.85, (name, covered)
+        assert both[f"{name}_high"].is_finite().all()
+        inside = (both[f"{name}_low"] <= both[name]) & (both[name] <= both[f"{name}_high"])
+        assert inside.all()
 
 
 def test_shares_add_up_and_count_the_noise_of_the_whole() -> None:

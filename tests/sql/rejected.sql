@@ -1466,6 +1466,9 @@ SELECT HISTOGRAM(ward, ['er', 'icu']) FROM visits
 --! SQLError 1:8 | only HISTOGRAM is answered | HISTOGRAM_EXACT(age, [0, 10, 20])
 SELECT HISTOGRAM_EXACT(age, [0, 10, 20]) FROM visits
 ;
+--! SQLError 1:8 | the function QUANTILE_NEAREST is not known | QUANTILE_NEAREST(n, 0.5)
+SELECT QUANTILE_NEAREST(n, 0.5) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)
+;
 --! SQLError 1:8 | only HISTOGRAM is answered | histogram_values(age)
 SELECT histogram_values(age) FROM visits
 ;
