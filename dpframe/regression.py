@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from dpframe.budget.loss import Loss
 from dpframe.declare import Table
 from dpframe.errors import ParameterError, QueryError, UnboundedError
+from dpframe.plan.coding import is_far_from_zero
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, literal
 from dpframe.plan.nodes import Aggregate, Filter, Node, Scan
@@ -62,8 +64,9 @@ class Scales:
             )
         for name in names:
             _refuse_misspelt(name, names, table)
-        low, high = np.array([_ends(name, table) for name in names]).T
-        return cls(names, (low + high) / 2, (high - low) / 2)
+        ends = [tuple(map(Fraction, _ends(name, table))) for name in names]
+        middles = np.array([float((low + high) / 2) for low, high in ends])
+        return cls(names, middles, np.array([float((high - low) / 2) for low, high in ends]))
 
     def plan(self, table: Table) -> Node:
         """The query for all entries of the Gram matrix, over rows that have all values."""
@@ -73,10 +76,13 @@ class Scales:
             column = Column(name)
             rows = Filter(rows, Call("not", (Call("is_null", (column,)),)))
             number: Expr = column
-            if table.domains[name].type is Type.BOOL:  # only whole numbers come from conditions
+            domain, centre = table.domains[name], float(middle)
+            if domain.type is Type.BOOL:  # only whole numbers come from conditions
                 number = Call("cast", (column,), ("BIGINT",))
+            elif is_far_from_zero(domain, table.max_rows):
+                number, centre = Call("above", (column,), (domain.low, domain.high)), float(half)
             number = Call("cast", (number,), ("DOUBLE",))
-            deviation = Call("subtract", (number, literal(float(middle))))
+            deviation = Call("subtract", (number, literal(centre)))
             scaled.append(Call("divide", (deviation, literal(float(half)))))
         entries: list[tuple[str, AggregateCall]] = [("n", AggregateCall("COUNT", ()))]
         entries += [(f"s{i}", AggregateCall("SUM", (v,))) for i, v in enumerate(scaled)]
@@ -118,11 +124,11 @@ def _refuse_misspelt(name: str, names: Sequence[str], table: Table) -> None:
     )
 
 
-def _ends(name: str, table: Table) -> tuple[float, float]:
+def _ends(name: str, table: Table) -> tuple[int | float, int | float]:
     """The ends of a column's declared range; those of a condition are 0 and 1."""
     domain = table.domains.get(name)
     if domain is not None and domain.type is Type.BOOL:
-        return 0.0, 1.0
+        return 0, 1
     if domain is None or not domain.type.is_number:
         kind = table.storage[name].name
         raise QueryError(
@@ -136,7 +142,7 @@ def _ends(name: str, table: Table) -> tuple[float, float]:
             why="the noise of a regression follows from the declared ranges of its numbers",
             fix=f'session.register(..., columns={{"{name}": dp.Range(low, high)}})',
         )
-    return float(domain.low), float(domain.high)
+    return domain.low, domain.high
 
 
 def _asked(table: Table, names: Sequence[str]) -> str:

@@ -228,3 +228,21 @@ def test_a_missing_cost_is_asked_for_with_arguments_that_there_are() -> None:
     with pytest.raises(dp.ParameterError, match="no cost was said") as refused:
         fitted(table(50, 1), {})
     assert "error=" not in refused.value.fix
+
+
+@pytest.mark.filterwarnings("ignore::dpframe.errors.PrivacyWarning")
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("low", [2**60, -(2**63), 2**63 - 1001])
+def test_integers_far_from_zero_have_a_line(low: int, engine: Any) -> None:
+    """As floats they would be multiples of 256 or more, of a range of 1000."""
+    near = np.arange(1001)
+    y = 3 + 0.02 * near + (near * 7919 % 11 - 5) / 10
+    frame = pl.DataFrame({"x": [low + v for v in near.tolist()], "y": y})
+    session = dp.Session(dp.Budget(epsilon=10**7))
+    columns = {"x": dp.Range(low, low + 1000), "y": dp.Range(0, 30)}
+    session.register("t", frame, columns=columns, engine=engine)
+    slope, _ = np.polyfit(near, y, 1)
+    found = session.linear_regression("t", "y", x="x", epsilon=10**5)
+    assert found.coefficients["x"] == pytest.approx(slope, rel=1e-4)
+    error = found.frame["standard_error"][1]
+    assert error == pytest.approx(np.std(y - slope * near) / near.std() / np.sqrt(1001), rel=0.05)

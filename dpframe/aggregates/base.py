@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -151,6 +152,13 @@ class Aggregate(ABC):
     @abstractmethod
     def recipes(self) -> tuple[Recipe, ...]:
         """The ways to compute it."""
+
+    def terms(self) -> Mapping[Part, Fraction] | None:
+        """The answer as a sum of parts, each times a fixed factor; None where it is no such sum."""
+        parts = self.recipes()[0].parts
+        if not self.is_linear or len(parts) != 1:
+            return None
+        return dict.fromkeys(parts.values(), Fraction(1))
 
 
 _LAST_INTEGER = float(2**63 - 2**10)

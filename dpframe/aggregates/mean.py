@@ -19,10 +19,10 @@ from dpframe.aggregates.base import (
     summable,
 )
 from dpframe.bounds.analysis import Typed
-from dpframe.plan.coding import coding_for
+from dpframe.bounds.near import Near, near_zero
 from dpframe.plan.domains import Domain
 from dpframe.plan.exprs import AggregateCall, Expr
-from dpframe.plan.parts import CodedSum, CountRows, Ends, Part
+from dpframe.plan.parts import CountRows, Ends, Part
 
 Noisy = Mapping[str, pl.Expr]
 
@@ -44,27 +44,27 @@ class Mean(Aggregate):
     sql_names: ClassVar[tuple[str, ...]] = ("AVG", "MEAN", "FAVG")
     is_linear: ClassVar[bool] = False
     value: Typed
+    near: Near
     where: Expr | None
     present: Expr | None
-    max_rows: int
     public: bool
 
     @classmethod
     def read(cls, call: AggregateCall, scope: Scope) -> Mean:
         value = summable(call, scope)
         where, present = rows_where(call, scope), rows_where(call, scope, value)
-        return cls(value, where, present, scope.table.max_rows, scope.table.public)
+        near = near_zero(call.args[0], value, scope.columns, scope.table.max_rows)
+        return cls(value, near, where, present, scope.table.public)
 
     @property
     def result(self) -> Domain:
         return REAL.with_nullable(self.public)
 
     def recipes(self) -> tuple[Recipe, ...]:
-        domain = self.value.domain
-        coding = coding_for(domain, self.max_rows)
-        middle = coding.value(coding.centre)
+        domain, coding = self.value.domain, self.near.coding
+        middle = self.near.value(coding.centre)
         low, high = float(domain.low), float(domain.high)
-        deviations = CodedSum(self.where, self.value.expr, coding, coding.centre, domain.nullable)
+        deviations = self.near.summed(self.where, coding.centre)
 
         def known(count: pl.Expr, mean: pl.Expr) -> pl.Expr:
             unknown = None if self.public else middle
@@ -104,7 +104,7 @@ class Mean(Aggregate):
         ends = Ends.of(deviations)
         if ends is None:
             return (centred,)
-        first, span = coding.value(coding.low), ends.span
+        first, span = self.near.value(coding.low), ends.span
 
         def rows(noisy: Noisy) -> pl.Expr:
             return (noisy["above"] - noisy["below"]) / span

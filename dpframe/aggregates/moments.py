@@ -9,8 +9,9 @@ import polars as pl
 
 from dpframe.aggregates.base import Scope, rows_where, summable
 from dpframe.bounds.analysis import Typed, refused, typed
+from dpframe.bounds.near import Near, near_zero
 from dpframe.errors import UnboundedError
-from dpframe.plan.coding import Coding, coding_for
+from dpframe.plan.coding import coding_for
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Expr, conjunction, conjuncts, literal
 from dpframe.plan.parts import CodedSum, CountRows, Part
@@ -27,19 +28,19 @@ class Centred:
     """A value less the middle of its declared range: powers of it are as small as they can be."""
 
     value: Typed
+    near: Near
     expr: Expr
     """The deviation, not analysed yet."""
-    coding: Coding
 
     @property
     def middle(self) -> float:
         """What is subtracted: the middle that AVG goes by too, so that the two share a part."""
-        return self.coding.value(self.coding.centre)
+        return self.near.value(self.near.coding.centre)
 
     @property
     def half_width(self) -> float:
         """The largest deviation."""
-        return self.coding.half_width
+        return self.near.coding.half_width
 
     @property
     def low(self) -> float:
@@ -60,18 +61,16 @@ class Centred:
 
     def mean(self, where: Expr | None) -> Averaged:
         """The mean of the deviation itself, from the part that AVG measures."""
-        nullable = self.value.domain.nullable
-        part = CodedSum(where, self.value.expr, self.coding, self.coding.centre, nullable)
-        return Averaged(part, 0.0)
+        return Averaged(self.near.summed(where, self.near.coding.centre), 0.0)
 
 
 def centred(call: AggregateCall, index: int, scope: Scope) -> Centred:
     """One argument of an aggregate, which must be a bounded number."""
     value = summable(replace(call, args=(call.args[index],)), scope)
-    coding = coding_for(value.domain, scope.table.max_rows)
-    number = Call("cast", (call.args[index],), ("DOUBLE",), place=call.place)
-    middle = literal(coding.value(coding.centre))
-    found = Centred(value, Call("subtract", (number, middle), place=call.place), coding)
+    near = near_zero(call.args[index], value, scope.columns, scope.table.max_rows)
+    number = Call("cast", (near.expr,), ("DOUBLE",), place=call.place)
+    middle = literal(near.coding.value(near.coding.centre))
+    found = Centred(value, near, Call("subtract", (number, middle), place=call.place))
     if not SMALLEST <= found.half_width <= LARGEST:
         raise refused(
             call,

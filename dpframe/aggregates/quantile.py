@@ -27,10 +27,11 @@ from dpframe.aggregates.base import (
 from dpframe.aggregates.ranks import ChosenRank, Outermost, Rank
 from dpframe.aggregates.tree import Tree
 from dpframe.bounds.analysis import Typed, refused, typed
+from dpframe.bounds.near import Near, near_zero
 from dpframe.budget.halving import FINEST, rank_errors
-from dpframe.plan.coding import Coding, coding_for
+from dpframe.plan.coding import Coding
 from dpframe.plan.domains import Domain, Type
-from dpframe.plan.exprs import AggregateCall, Call, Expr, columns_of, literal
+from dpframe.plan.exprs import AggregateCall, Call, Expr, columns_of
 from dpframe.plan.parts import RankedCells
 
 _NAMES = {
@@ -83,9 +84,8 @@ class Quantile(Aggregate):
     sql_names: ClassVar[tuple[str, ...]] = tuple(_NAMES)
     is_linear: ClassVar[bool] = False
     value: Typed
-    """What was asked about; `measured` is the same as a number, less `offset`."""
-    measured: Typed
-    offset: int | float
+    """What was asked about; `measured` is the same as a number, next to 0."""
+    measured: Near
     where: Expr | None
     quantile: float
     kind: str
@@ -105,12 +105,12 @@ class Quantile(Aggregate):
         if quantile in (0, 1):
             kind = "MAX" if quantile else "MIN"
         value = bounded(call, _ordered(call, scope), scope)
-        measured, offset = _measured(call.args[0], value, scope)
+        measured = _measured(call.args[0], value, scope)
         where = rows_where(call, scope)
         cells = _cells(call, scope)
         # Of a public table nothing has to be chosen: the tree is exact.
         finer = 0 if scope.table.public else max(cells, MOST_CELLS // (scope.groups or MOST_CELLS))
-        return cls(value, measured, offset, where, quantile, kind, cells, finer)
+        return cls(value, measured, where, quantile, kind, cells, finer)
 
     @property
     def result(self) -> Domain:
@@ -121,7 +121,7 @@ class Quantile(Aggregate):
 
     @property
     def family(self) -> Hashable:
-        return (self.measured.expr, self.where)
+        return (self.measured.typed.expr, self.where)
 
     @property
     def level(self) -> Fraction | None:
@@ -139,10 +139,10 @@ class Quantile(Aggregate):
         return replace(self, bars=False)
 
     def recipes(self) -> tuple[Recipe, ...]:
-        tree = Tree.over(coding_for(self.measured.domain), self.cells)
+        tree = Tree.over(self.measured.coding, self.cells)
         side = {"CONT": "middle", "DISC": "left", "MIN": "right", "MAX": "left"}[self.kind]
         inside = {"MIN": _INSIDE, "MAX": -_INSIDE}.get(self.kind, 0.0)
-        counts = tree.parts(self.measured.expr, self.where)
+        counts = tree.parts(self.measured.typed.expr, self.where)
         rank = Rank(tree, self.quantile, inside, side)
         # Squares of levels with equal noise add up to that of the rank.
         each = tree.rank_error(self.quantile) / math.sqrt(tree.height)
@@ -161,7 +161,7 @@ class Quantile(Aggregate):
         times = tree.cut(self.most_cells)
         cells = RankedCells(
             self.where,
-            self.measured.expr,
+            self.measured.typed.expr,
             tree.coding,
             tree.width // times,
             tree.size * times,
@@ -183,7 +183,7 @@ class Quantile(Aggregate):
         )
 
     def _finish(self, coding: Coding, noisy: Mapping[str, pl.Expr]) -> pl.Expr:
-        number = (noisy["place"] + coding.low) / float(coding.scale) + self.offset
+        number = (noisy["place"] + coding.low) / float(coding.scale) + self.measured.offset
         return self._as_value(pl.when(noisy["place"].is_not_nan()).then(number))
 
     def _as_value(self, number: pl.Expr) -> pl.Expr:
@@ -261,22 +261,12 @@ def _ordered(call: AggregateCall, scope: Scope) -> Typed:
     )
 
 
-def _measured(expr: Expr, value: Typed, scope: Scope) -> tuple[Typed, int | float]:
-    """The value as a number on a fine enough grid, and what was subtracted for that."""
+def _measured(expr: Expr, value: Typed, scope: Scope) -> Near:
+    """The value as a number on a fine enough grid."""
     clock = {Type.DATE: "day_number", Type.TIMESTAMP: "microseconds"}.get(value.domain.type)
     if clock is not None:
         expr = Call(clock, (expr,), place=expr.origin)
-    number = typed(expr, scope.columns)
-    low, high = number.domain.low, number.domain.high
-    # The grid is as fine as the largest magnitude allows: far from 0, it would be too coarse.
-    fine = coding_for(number.domain).is_integer
-    if fine or high - low >= max(abs(low), abs(high)) / _FINE:
-        return number, 0
-    shifted = Call("subtract", (expr, literal(low)), place=expr.origin)
-    return typed(shifted, scope.columns), low
-
-
-_FINE = 1024
+    return near_zero(expr, typed(expr, scope.columns), scope.columns)
 
 
 def _cells(call: AggregateCall, scope: Scope) -> int:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from dpframe.bounds.analysis import Typed, condition, refused, typed
 from dpframe.bounds.derive import derived, refused_at, selected
 from dpframe.bounds.guard import guarded
+from dpframe.bounds.near import Near, near_zero
 from dpframe.bounds.refine import refined
 from dpframe.bounds.rows import UNIT, Grouped, Measure, Rows
 from dpframe.declare import Unit
 from dpframe.errors import QueryError, UnboundedError
 from dpframe.plan.bins import bins_in
-from dpframe.plan.coding import coding_for
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.exprs import AggregateCall, Call, Column, Expr, Literal, literal
 from dpframe.plan.nodes import GroupRows
@@ -129,8 +129,8 @@ class _Work:
         found = self.argument(replace(call, name="COUNT", args=(one,)))
         return self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
 
-    def total(self, call: AggregateCall) -> tuple[Expr, Typed]:
-        """The sum of codes, as a number; and the argument."""
+    def total(self, call: AggregateCall) -> tuple[Expr, Near, Typed]:
+        """The sum of how far values lie from an offset, that offset, and the argument."""
         found = self.argument(call)
         if found.domain.type is Type.BOOL:
             found = typed(Call("cast", (found.expr,), ("BIGINT",), call.place), self.known)
@@ -143,23 +143,35 @@ class _Work:
                 " query: SUM(GREATEST(low, LEAST(x, high)))",
                 kind=UnboundedError,
             )
-        coding = coding_for(found.domain)
+        near = near_zero(found.expr, found, self.known)
+        coding = near.coding
         low = 0 if coding.low >= 0 else None
         high = 0 if coding.high <= 0 else None
-        measure = Measure("total", self.column(found.expr), coding)
+        measure = Measure("total", self.column(near.typed.expr), coding)
         codes: Expr = self.measure(measure, Domain(Type.INT, low, high), call)
         if not coding.is_integer:
             codes = Call("cast", (codes,), ("DOUBLE",), call.place)
             codes = Call("divide", (codes, literal(float(coding.scale))), place=call.place)
-        return codes, found
+        return codes, near, found
+
+    def values(self, found: Typed, call: AggregateCall) -> Column:
+        """The number of values that are not NULL."""
+        return self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
 
     def sum(self, call: AggregateCall) -> Expr:
-        return self.total(call)[0]
+        total, near, found = self.total(call)
+        if not near.offset:
+            return total
+        offset = literal(float(near.offset))
+        rest = Call("multiply", (self.values(found, call), offset), place=call.place)
+        return Call("add", (total, rest), place=call.place)
 
     def mean(self, call: AggregateCall) -> Expr:
-        total, found = self.total(call)
-        values = self.measure(Measure("values", self.column(found.expr)), _COUNT, call)
+        total, near, found = self.total(call)
+        values = self.values(found, call)
         mean = Call("divide", (total, values), place=call.place)
+        if near.offset:
+            mean = Call("add", (mean, literal(float(near.offset))), place=call.place)
         # Rounding could leave the range of the values, from which the bounds of the mean follow.
         low, high = literal(float(found.domain.low)), literal(float(found.domain.high))
         inside = Call("greatest", (low, Call("least", (high, mean))), place=call.place)

@@ -102,18 +102,43 @@ def coding_for(domain: Domain, max_rows: int = 1) -> Coding:
     >>> coding_for(Domain(Type.FLOAT, 0.0, 50_000.0))
     Coding(low=0, high=102400000, shift=11, is_integer=False, decimals=0)
     """
-    low, high = Fraction(domain.low), Fraction(domain.high)
-    largest = max(abs(low), abs(high))
-    if domain.type is not Type.FLOAT and largest * max_rows <= LARGEST_PLAIN_INTEGER:
-        return Coding(int(low), int(high), 0, is_integer=True)
-    exact = _decimal_coding(domain, low, high, max_rows)
+    exact = _exact_coding(domain, max_rows)
     if exact is not None:
         return exact
+    low, high = Fraction(domain.low), Fraction(domain.high)
+    largest = max(abs(low), abs(high))
     size = math.frexp(float(largest))[1] if largest else 0
     # Both the scale and its products with values must be normal doubles, hence exact.
     shift = min(max(bits_for(max_rows) - size, -960), 960)
     scale = Fraction(2) ** shift
     return Coding(round(low * scale), round(high * scale), shift, is_integer=False)
+
+
+_FARTHEST = 1024
+"""Of a range that lies further from 0 than so many times its width, a grid has too few codes."""
+
+
+def is_far_from_zero(domain: Domain, max_rows: int = 1) -> bool:
+    """Whether a range is so narrow, for where it lies, that its grid is too coarse for it.
+
+    A grid is as fine as the largest magnitude allows, so next to 0 there is a finer one.
+
+    >>> [is_far_from_zero(Domain(Type.INT, low, low + 1000)) for low in (0, 2**30, 2**60)]
+    [False, False, True]
+    """
+    farthest = max(abs(domain.low), abs(domain.high))
+    if domain.high - domain.low >= farthest / _FARTHEST:
+        return False
+    return _exact_coding(domain, max_rows) is None
+
+
+def _exact_coding(domain: Domain, max_rows: int) -> Coding | None:
+    """Integers as they are, and decimals in their last place, where they are small enough."""
+    low, high = Fraction(domain.low), Fraction(domain.high)
+    largest = max(abs(low), abs(high))
+    if domain.type is not Type.FLOAT and largest * max_rows <= LARGEST_PLAIN_INTEGER:
+        return Coding(int(low), int(high), 0, is_integer=True)
+    return _decimal_coding(domain, low, high, max_rows)
 
 
 def _decimal_coding(domain: Domain, low: Fraction, high: Fraction, max_rows: int) -> Coding | None:

@@ -92,7 +92,11 @@ class CodedSum(Part):
         """The count of the rows that are added up."""
         if not self.nullable:
             return CountRows(self.condition)
-        present = Call("not", (Call("is_null", (self.expr,)),))
+        # How far a value lies above an end is NULL where the value is: COUNT(x) asks for the same.
+        value = self.expr
+        if isinstance(value, Call) and value.function == "above":
+            (value,) = value.args
+        present = Call("not", (Call("is_null", (value,)),))
         return CountRows(conjunction((*conjuncts(self.condition), present)))
 
 

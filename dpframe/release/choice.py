@@ -171,16 +171,14 @@ def ballot_by(
 
 def _combination(expr: Expr, compiled: Compiled) -> dict[Part, Fraction]:
     """A score as coefficients of parts, or a refusal."""
-    parts = {}
-    for name, found in compiled.aggregates:
-        recipe = found.recipes()[0]
-        if found.is_linear and len(recipe.parts) == 1:
-            parts[name] = next(iter(recipe.parts.values()))
+    aggregates = dict(compiled.aggregates)
     combined: dict[Part, Fraction] = {}
     for name, coefficient in linear_terms(expr).items():
-        if name not in parts:
+        terms = aggregates[name].terms() if name in aggregates else None
+        if terms is None:
             raise _not_linear(expr)
-        combined[parts[name]] = combined.get(parts[name], Fraction(0)) + coefficient
+        for part, factor in terms.items():
+            combined[part] = combined.get(part, Fraction(0)) + coefficient * factor
     return combined
 
 

@@ -76,6 +76,8 @@ def expr_text(expr: Expr, names: Mapping[str, str] | None = None) -> str:
             return f"CASE {arms} ELSE {text(args[-1])} END"
         case Call("in", (arg,), params):
             return f"{text(arg)} IN ({', '.join(map(_constant, params))})"
+        case Call("above", (arg,), (low, _)):
+            return f"({text(arg)} - {_constant(low)})" if low >= 0 else f"({text(arg)} + {-low!r})"
         case Call("bins", (arg,), (bins, edges, *_)):
             return f"{bins or len(edges) - 1:,} bins of {text(arg)}"
         case Call() if expr.function in _SYMBOLS:

@@ -66,7 +66,7 @@ VALUES = st.one_of(
 
 
 @settings(max_examples=40, deadline=None)
-@given(values=st.lists(VALUES, max_size=30), low=st.integers(-20, 0), width=st.integers(0, 30))
+@given(values=st.lists(VALUES, max_size=30), low=st.integers(-20, 0), width=st.integers(1, 30))
 def test_engines_sum_the_codes_of_exact_arithmetic(
     values: list[float | None], low: int, width: int
 ) -> None:

@@ -40,6 +40,7 @@ PARAMS: dict[str, list[tuple[Any, ...]]] = {
     "rpad": [(3, "0")],
     "position": [("a",)],
     "split_part": [("-", 1)],
+    "above": [(2**62, 2**62 + 9), (-1.5, 2.5)],
     "convert": [("FLOAT", "INT"), ("TEXT", "BIGINT"), ("TEXT", "DOUBLE"), ("INT", "BOOLEAN")],
 }
 ARGUMENTS = {"case": 3, "coalesce": 2, "least": 2, "greatest": 2, "and": 3, "or": 3, "concat": 2}

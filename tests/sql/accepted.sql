@@ -86,6 +86,12 @@ SELECT COVAR_POP(age, score), COVAR_SAMP(score, change), CORR(age, score), CORR(
 SELECT REGR_SLOPE(score, age) AS slope, REGR_INTERCEPT(score, age) AS start, REGR_R2(score, age) AS r2, REGR_AVGX(score, age) AS x, REGR_AVGY(score, age) AS y FROM visits;
 -- correlations by group, with FILTER
 SELECT ward, COUNT(*) AS n, CORR(age, score) FILTER (WHERE sex = 'f') AS c FROM visits GROUP BY ward;
+-- moments of integers far from zero, which doubles do not tell apart
+--= SELECT STDDEV_POP(age), VAR_POP(age), SKEWNESS(score), CORR(age, score) FROM visits
+SELECT STDDEV_POP(age + 1152921504606846976), VAR_POP(age - 9223372036854775000), SKEWNESS(score - 4611686018427387904), CORR(age + 1152921504606846976, score) FROM visits;
+-- the same by group, with FILTER, and a mean
+--= SELECT sex, COUNT(*) AS n, VAR_SAMP(age) FILTER (WHERE score > 0) AS v, AVG(age + 1152921504606846976) AS a FROM visits GROUP BY sex
+SELECT sex, COUNT(*) AS n, VAR_SAMP(age + 4611686018427387904) FILTER (WHERE score > 0) AS v, AVG(age + 1152921504606846976) AS a FROM visits GROUP BY sex;
 -- moments of too few rows are NULL
 SELECT VAR_POP(age), VAR_SAMP(age), SKEWNESS(age), CORR(age, score) FROM visits WHERE age > 50 AND age < 50;
 -- all of them together

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from dpframe.errors import InternalError
 from dpframe.plan.domains import Domain, Type
 from dpframe.plan.functions.base import (
     Domains,
@@ -23,6 +24,7 @@ from dpframe.plan.functions.base import (
     spanning,
 )
 from dpframe.plan.functions.shifts import difference_instead, sum_instead
+from dpframe.plan.sqltext import duckdb_literal
 
 # Interval ends of + - * / sqrt floor ceil round are computed in the same IEEE arithmetic as the
 # rows. Those operations round correctly, hence monotonically: the rounded ends enclose every
@@ -100,6 +102,37 @@ def _one_argument(
     )
 
 
+# How far a number lies above the low end of a range; what lies outside counts as its ends. It is
+# clamped first, even where a domain says that it is inside: an engine may compute a row that WHERE
+# drops, which may hold anything, and the difference must not overflow there.
+
+
+def _above_ends(domains: Domains, params: Params) -> Params:
+    """The ends in the type of the argument; the caller has seen to it that they are close."""
+    low, high = map(int if domains[0].type is Type.INT else float, params)
+    if not 0 <= high - low < 2**63 and domains[0].type is Type.INT:
+        raise InternalError("a range that is wider than 64 bits")
+    return low, high
+
+
+def _above_domain(domains: Domains, params: Params) -> Domain:
+    low, high = _above_ends(domains, params)
+    return Domain(domains[0].type, low - low, high - low, domains[0].nullable)
+
+
+def _above_duckdb(args: Sequence[str], params: Params) -> str:
+    low, high = map(duckdb_literal, params)
+    clamped = f"CASE WHEN {args[0]} < {low} THEN {low} WHEN {args[0]} > {high} THEN {high}"
+    return f"(({clamped} ELSE {args[0]} END) - {low})"
+
+
+def _above_polars(args: Sequence[pl.Expr], params: Params) -> pl.Expr:
+    dtype = pl.Int64 if isinstance(params[0], int) else pl.Float64
+    low, high = (pl.lit(end, dtype=dtype) for end in params)
+    inside = pl.when(args[0] < low).then(low).when(args[0] > high).then(high).otherwise(args[0])
+    return inside - low
+
+
 def register_all() -> None:
     """Put these functions into the table."""
     register(
@@ -111,6 +144,16 @@ def register_all() -> None:
             "negate", ("neg",), lambda d: (-ends(d)[1], -ends(d)[0]), "(-{0})", lambda x: -x
         ),
         _one_argument("abs", ("abs",), _abs_ends, "ABS({0})", lambda x: x.abs()),
+        Function(
+            "above",
+            (),
+            numbers,
+            _above_domain,
+            _above_duckdb,
+            _above_polars,
+            repeats=True,
+            fixed=_above_ends,
+        ),
         Function(
             "sign",
             ("sign",),
