@@ -7,7 +7,7 @@ value for each whole number within its bounds. So the keys are those of these va
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -48,10 +48,10 @@ def finest(keys: Sequence[Typed], columns: Mapping[str, Domain], most: int) -> F
     for key in keys:
         # Each term is analysed with all that is in it, so long ones are taken as they are.
         long = number_of_terms(key.expr) > _MOST_TERMS
-        fewest = [key] if long else _fewest(key.expr, columns)
+        fewest = {key.expr: key} if long else _fewest(key.expr, columns)
         if fewest is None:
             return None
-        found |= {part.expr: part for part in fewest}
+        found |= fewest
     for expr in sorted(found, key=number_of_terms, reverse=True):
         others = [other for other in found if other != expr]
         if _reads_only(expr, others):  # CAST(x AS BIGINT) // 10, beside CAST(x AS BIGINT)
@@ -60,7 +60,7 @@ def finest(keys: Sequence[Typed], columns: Mapping[str, Domain], most: int) -> F
     if _size(parts) > most:
         return None
     domains = {name_of(i): part.domain for i, part in enumerate(parts)}
-    names = {part.expr: Column(name_of(i)) for i, part in enumerate(parts)}
+    names = {expr: Column(name_of(i)) for i, expr in enumerate(found)}
     return Finest(parts, tuple(typed(transform(k.expr, names.get), domains) for k in keys))
 
 
@@ -94,27 +94,25 @@ def _steps(part: Typed) -> tuple[Fraction, range] | None:
     return (step, range(low, high + 1)) if max(-low, high) <= _EXACT else None
 
 
-def _fewest(expr: Expr, columns: Mapping[str, Domain]) -> list[Typed] | None:
-    """The parts with the fewest values that an expression is computed from."""
+def _fewest(expr: Expr, columns: Mapping[str, Domain]) -> dict[Expr, Typed] | None:
+    """The parts with the fewest values that an expression is computed from, as they stand in it."""
     if isinstance(expr, Literal):
-        return []
+        return {}
     part = typed(expr, columns)
-    own = None if math.isinf(_size([part])) else [part]
-    inner: dict[Expr, Typed] = {}
+    own = None if math.isinf(_size([part])) else {expr: part}
+    found: dict[Expr, Typed] = {}
     for child in expr.children:
         parts = _fewest(child, columns)
         if parts is None:
             return own
-        inner |= {p.expr: p for p in parts}
-    found = list(inner.values())
+        found |= parts
     # A value outside declared keys is NULL, and in no group: only the column itself knows of it.
     outside = any(columns[c].nullable and not columns[c].null_is_value for c in columns_of(expr))
-    if expr.children and (own is None or outside or _size(found) < _size(own)):
-        return found
-    return own
+    smaller = own is None or outside or _size(found.values()) < _size(own.values())
+    return found if expr.children and smaller else own
 
 
-def _size(parts: Sequence[Typed]) -> float:
+def _size(parts: Iterable[Typed]) -> float:
     sizes = [number_of(part) for part in parts]
     return math.prod(math.inf if size is None else size for size in sizes)
 

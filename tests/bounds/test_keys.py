@@ -167,6 +167,20 @@ def test_floats_of_too_many_values_are_refused(key: str, session: dp.Session) ->
         keys(session, key)
 
 
+@pytest.mark.parametrize(
+    ("key", "groups"), [("FLOOR(m / 10)", 4), ("ROUND(m, -1) > 10", 3), ("m > 10", 3)]
+)
+def test_a_mean_of_each_unit_is_cut_into_bins(key: str, groups: int) -> None:
+    """The mean itself is analysed once more where it stands, and may be written otherwise then."""
+    opened = dp.Session(dp.Budget(epsilon=1))
+    rows = pl.DataFrame({"u": [1, 1, 2], "x": [1.0, 2.0, 3.0]})
+    opened.register("r", rows, unit=dp.Unit("u", max_rows=2), columns={"x": dp.Range(0, 29)})
+    inner = "SELECT u, AVG(x) AS m FROM r GROUP BY u"
+    query = opened.query(f"SELECT {key} AS k, COUNT(*) FROM ({inner}) GROUP BY k")
+    assert query._compiled.groups == groups
+    opened.query(f"SELECT HISTOGRAM(m, 3) FROM ({inner})")
+
+
 def test_keys_of_one_column_are_enumerated_together(session: dp.Session) -> None:
     query = session.query("SELECT age, age // 10 AS d, COUNT(*) FROM t GROUP BY age, d")
     assert query._compiled.groups == 22
