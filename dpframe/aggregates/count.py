@@ -36,9 +36,9 @@ class Count(Aggregate):
     it moves the count of units by at most 1 in each group it is in, and the count of different
     values by at most the weight of those that it holds, of which there are no more than possible.
 
-    Where the noise of a count of different values would leave all numbers open that are possible,
-    they are counted one by one: guarantee that of `GridCounts`, which is as private. What has more
-    rows than the noise hides is then known to be there, and error bars hold no more than all values.
+    Where the noise of a count of different values would leave more than a quarter of what is possible
+    open, they are counted one by one: guarantee that of `GridCounts`, which is as private. What has
+    more rows than the noise hides is then known to be there, and error bars hold no more than all.
     """
 
     sql_names: ClassVar[tuple[str, ...]] = (
@@ -80,9 +80,9 @@ class Count(Aggregate):
             lambda noisy: nearest_integer(noisy["place"]),
             f"counts of its {self.cells.size:,} values: the noise of their number would be larger",
             place=Occupied(),
-            # Then a 95% interval, which reaches over two deviations to each side, is wider than
-            # from none of the values to all.
-            instead_above=self.cells.size / 4,
+            # Then a 95% interval of the number, about four deviations from end to end, is wider than
+            # a quarter of the values: more than those that are expected to have only a few rows.
+            instead_above=self.cells.size / 16,
         )
         return alone, each
 
