@@ -90,6 +90,7 @@ def test_rows_that_came_later_break_no_bound() -> None:
     """The plan is made before the rows are read; what it did not see is clamped, or no key."""
     connection = duckdb.connect()
     connection.execute("CREATE TABLE p AS SELECT 1 AS k, 2.0::DOUBLE AS w, 'a' AS t")
+    connection.execute("INSERT INTO p VALUES (2, 1.0, 'a')")
     session = dp.Session(dp.Budget(epsilon=1))
     frame = pl.DataFrame({"u": [1, 2], "k": [1, 7]})
     session.register("r", frame, unit=dp.Unit("u", max_rows=1))

@@ -26,7 +26,8 @@ PER_WORLD = 5
 def histograms(draw: Any, world: World) -> str:
     """A HISTOGRAM of some expression, in bins of even width or between edges."""
     rows = Grammar(draw, world.columns)
-    edges = rows.pick("[0, 1]", "[-5, 0.5, 3, 1000]", "[-1000000, 0, 7, 8, 9, 1000000]")
+    # Edges that lie wholly beyond a range are refused, and ranges may lie anywhere.
+    edges = rows.pick("[0, 1]", "[-5, 0.5, 3, 1000]", *["[-1000000, 0, 7, 8, 9, 1000000]"] * 2)
     bins = rows.pick("1", "2", "3", "7", "40", edges)
     number = rows.number(rows.pick(0, 0, 1)).text
     value = number if bins == edges else rows.bounded_number(rows.pick(0, 0, 1))
