@@ -635,6 +635,35 @@ def test_what_is_no_path_is_no_ledger(wrong: Any) -> None:
         dp.Session(dp.Budget(epsilon=1), ledger=wrong)
 
 
+@pytest.mark.parametrize("header", ["x,u", "u,x,y", "u", "v,x"])
+def test_a_csv_file_with_another_header_costs_nothing(tmp_path: Path, header: str) -> None:
+    """Cells belong to columns by place: the unit of a row would be what another column has."""
+    place = tmp_path / "t.csv"
+    place.write_text("u,x\n1,2\n")
+    session = dp.Session(dp.Budget(epsilon=1))
+    session.register("t", place, unit=dp.Unit("u", max_rows=1), columns={"x": dp.Range(0, 9)})
+    place.write_text("u,x\n1,2\n3,4\n")
+    assert session.sql("SELECT COUNT(*) AS n FROM t", epsilon=0.5).frame.height == 1
+    place.write_text(f"{header}\n1,2\n3,4\n5,6\n")
+    for _ in range(2):
+        with pytest.raises(dp.EngineError, match="not what it was"):
+            session.sql("SELECT SUM(x) AS n FROM t", epsilon=0.25)
+    assert session.spent.releases == 1
+
+
+def test_a_lazy_frame_over_a_file_that_is_no_parquet_any_more_costs_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "t.parquet"
+    pl.DataFrame({"x": [1, 2]}).write_parquet(place)
+    session = dp.Session(dp.Budget(epsilon=1))
+    lazy = pl.scan_parquet(place).filter(pl.col("x") > 0)
+    session.register("t", lazy, columns={"x": dp.Range(0, 9)}, engine="polars")
+    assert session.sql("SELECT SUM(x) AS n FROM t", epsilon=0.5).frame.height == 1
+    place.write_bytes(b"no Parquet file")
+    with pytest.raises(dp.EngineError, match="not what it was"):
+        session.sql("SELECT COUNT(*) AS n FROM t", epsilon=0.25)
+    assert session.spent.releases == 1
+
+
 @pytest.mark.parametrize("version", [None, "2026-11"])
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
 @pytest.mark.parametrize("written", [b"", b"no Parquet file", None], ids=["empty", "other", "z"])

@@ -19,6 +19,7 @@ EngineName = Literal["duckdb", "polars"]
 
 
 _PARQUET = {".parquet", ".pq"}
+_CSV = {".csv", ".tsv"}
 
 
 def matching(path: str) -> list[str]:
@@ -64,7 +65,7 @@ def open_files(path: str, found: list[str], engine: EngineName | None) -> Engine
     endings = {Path(f).suffix.lower() for f in found}
     if endings <= _PARQUET:
         return _parquet(found, engine)
-    if endings <= {".csv", ".tsv"}:
+    if endings <= _CSV:
         return _csv(found, engine)
     raise DeclarationError(
         f"{path!r} is neither Parquet nor CSV",
@@ -73,13 +74,24 @@ def open_files(path: str, found: list[str], engine: EngineName | None) -> Engine
     )
 
 
-def have_columns(files: list[str], columns: frozenset[str]) -> bool:
-    """Whether Parquet files have these columns, in any types; cells of CSV files may be missing."""
+def are_as_before(files: list[str], columns: frozenset[str], headers: list[bytes] | None) -> bool:
+    """Whether Parquet files have these columns, in any types, and CSV files these headers, if any."""
     try:
         schemas = [pl.read_parquet_schema(f) for f in files if Path(f).suffix.lower() in _PARQUET]
+        alike = headers is None or headers_of(files) == headers
+        return alike and all(columns <= schema.keys() for schema in schemas)
     except Exception:  # no Parquet file any more: the message would quote it
         return False
-    return all(columns <= schema.keys() for schema in schemas)
+
+
+def headers_of(files: list[str]) -> list[bytes]:
+    """The headers of CSV files. Their cells belong to columns by place: to the unit's, for example."""
+    found = []
+    for file in files:
+        if Path(file).suffix.lower() in _CSV:
+            with open(file, "rb") as lines:
+                found.append(lines.readline())
+    return found
 
 
 def parquet_sql(files: list[str]) -> str:
@@ -178,10 +190,7 @@ def _dialect_of(files: list[str]) -> str:
     are read. The header is public, like any schema. Nor may the rows be read in parallel: a reader
     that starts in the middle guesses whether it is inside quotes.
     """
-    headers = []
-    for file in files:
-        with open(file, "rb") as lines:
-            headers.append(lines.readline())
+    headers = headers_of(files)
     if len(set(headers)) > 1:
         raise ValueError("different columns")
     separator = max(b",;\t|", key=headers[0].count)

@@ -12,7 +12,14 @@ from typing import Any
 import polars as pl
 
 from dpframe.engines.base import Engine, withhold_rows
-from dpframe.engines.files import EngineName, files_version, have_columns, matching, open_files
+from dpframe.engines.files import (
+    EngineName,
+    are_as_before,
+    files_version,
+    headers_of,
+    matching,
+    open_files,
+)
 from dpframe.engines.polars import PolarsEngine
 from dpframe.engines.relations import require_sound
 from dpframe.engines.sandbox import in_their_types, locked, opened, sandbox
@@ -39,7 +46,7 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
     if isinstance(data, str | Path):
         files = matching(str(data))  # those that are opened, whatever a pattern matches later
         found = engine_for(data, engine, files)
-        return Opened(found, _Files(files, frozenset(found.storage())))
+        return Opened(found, _Files(files, frozenset(found.storage()), headers_of(files)))
     if isinstance(data, pl.DataFrame):
         data = data.clone()  # its owner may add rows or columns to it in place
     found = engine_for(data, engine)
@@ -48,7 +55,11 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
         read = files_of(data)
         if read and files_version(read) is None:  # they are no files of this machine
             read = None
-        return Opened(found, lambda: _version_of_lazy(token, read))
+        if not read:
+            return Opened(found, lambda: None if read is None else token)
+        # Which columns it reads is not known, nor whether the first line of a CSV file is a row.
+        files_read = _Files(read, frozenset(), None)
+        return Opened(found, lambda: f"{token} {files_read()}")
     module = type(data).__module__.partition(".")[0]
     if module in ("duckdb", "_duckdb"):
         from dpframe.engines.duckdb import DuckDBEngine
@@ -61,17 +72,20 @@ def open_data(data: Any, engine: EngineName | None) -> Opened:
 class _Files:
     """The version of files; whenever they have changed, they must still have the same columns."""
 
-    def __init__(self, files: list[str], columns: frozenset[str]) -> None:
-        self._files, self._columns = files, columns
+    def __init__(
+        self, files: list[str], columns: frozenset[str], headers: list[bytes] | None
+    ) -> None:
+        self._files, self._columns, self._headers = files, columns, headers
         self._seen = files_version(files)
 
     def __call__(self) -> str:
         version = _version_of_files(self._files)
-        if version != self._seen and not have_columns(self._files, self._columns):
+        changed = version != self._seen
+        if changed and not are_as_before(self._files, self._columns, self._headers):
             raise EngineError(
                 "a file of the table is not what it was",
-                why=f"{_some(self._files)}: one has other columns, or is no Parquet file any more;"
-                " nothing was spent",
+                why=f"{_some(self._files)}: one has other columns, or in another order, or is no"
+                " Parquet file any more; nothing was spent",
                 fix="put it back, or register the files that there are in a new session",
             )
         self._seen = version
@@ -91,13 +105,6 @@ def _version_of_files(files: list[str]) -> str:
             fix="put it back, or register the files that there are in a new session",
         )
     return version
-
-
-def _version_of_lazy(token: str, files: list[str] | None) -> str | None:
-    """A frame that is computed anew from these files whenever it is asked."""
-    if not files:
-        return None if files is None else token
-    return f"{token} {_version_of_files(files)}"
 
 
 _NEVER_THE_SAME = r"python|map_groups|\.shuffle\(|\.sample\(|\.rank\("
